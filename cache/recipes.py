@@ -43,8 +43,8 @@ class RedisRecipes(SignedRecords):
     async def keep(self, *, tenant: str, key: str, knowledge: Knowledge) -> None:
         """Replace what is known; see the port."""
         text = knowledge.model_dump_json()
-        if len(text) > LIMIT:
-            raise ValueTooLarge(f"the requests of a task take {len(text)} bytes; at most {LIMIT} are kept")
+        if (size := len(text.encode())) > LIMIT:
+            raise ValueTooLarge(f"the requests of a task take {size} bytes; at most {LIMIT} are kept")
         signature = self._signer.sign(_signed(tenant, key, text))
         with translated(self._client, "write"):
             await self._client.execute_command("SET", recipe_key(tenant, key), f"{text}\n{signature}")

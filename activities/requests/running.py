@@ -1,10 +1,12 @@
 """A task done by its requests over HTTP, without a page: ledger, policy and answers as for one done by its page."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 from urllib.parse import urlsplit
 
 from temporalio import activity
@@ -20,6 +22,7 @@ from replaywright.domain.requests.exchanges import Request, Response
 from replaywright.domain.requests.recipes import Call, Given, Recipe
 from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
 from replaywright.domain.requests.sketching import VERIFICATION
+from replaywright.domain.run.redacted import Redacts, redacted_outcome
 from replaywright.domain.secrets.secret_sites import BoundSecret
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.step.fingerprints import fingerprint
@@ -44,6 +47,10 @@ _log = logging.getLogger("replaywright.requests")
 
 _OPEN = frozenset({408})
 """Answers below 500 that leave open if the request took effect (RFC 9110 section 15)."""
+_REQUEST_S = 30.0
+"""Time limit of one request with its redirects."""
+_MARGIN_S = 5.0
+"""Time left for the store when a request has taken its own."""
 
 
 class _NeedsPage(Exception):
@@ -88,8 +95,9 @@ class RequestActivities:
             secrets = await self._secrets(request, known.recipe)
             own = {"own": self.own.own, "own_networks": self.own.own_networks}
             network = self.policing.network(request.network).model_copy(update=own)
-            async with self.clients.open(network) as client:
-                return await _Sending(self.store, request, known.recipe, client, secrets).result()
+            async with self.clients.open(network, timeout_s=_REQUEST_S) as client:
+                hides = self.vault.secrets
+                return await _Sending(self.store, request, known.recipe, client, secrets, hides=hides).result()
         except (_NeedsPage, SecretMissing) as error:
             return RequestsRun(status="page", reason=str(error))
         except PolicyBlocked as error:
@@ -106,13 +114,22 @@ class RequestActivities:
         recipe = known.recipe
         if recipe is None or recipe.commit < 0:
             return RequestsRun(status="page", reason="the worker was lost")
-        step = recipe.calls[recipe.commit].step
+        done = await self._done_before(request, recipe.calls[recipe.commit].step)
         marks = _Marks(request)
-        done = [StepOutcome(status=Status.DONE, reason=BY_REQUESTS, fingerprint=marks.next()) for _ in range(step)]
-        doubtful = StepOutcome(
-            status=Status.IN_DOUBT, reason="worker_lost", fingerprint=marks.next(), effect=Effect.COMMIT
-        )
+        mark = marks.next()
+        for outcome in done:
+            mark = marks.next(outcome)
+        doubtful = StepOutcome(status=Status.IN_DOUBT, reason="worker_lost", fingerprint=mark, effect=Effect.COMMIT)
         return RequestsRun(status="open", reason="the worker was lost", outcomes=(*done, doubtful))
+
+    async def _done_before(self, request: RunRequests, step: int) -> list[StepOutcome]:
+        """Return the outcomes of the steps before the one with consequences: what they read is in the trace."""
+        lines = await self.store.trace(tenant=request.tenant, lineage=request.lineage)
+        own = [line for line in lines if (line.get("runId"), line.get("attempt")) == (request.run_id, BY_REQUESTS)]
+        read = {line["sequence"]: line.get("extracted", {}) for line in own}
+        return [
+            StepOutcome(status=Status.DONE, reason=BY_REQUESTS, extracted=read.get(index, {})) for index in range(step)
+        ]
 
     async def _secrets(self, request: RunRequests, recipe: Recipe) -> Mapping[str, "_Secret"]:
         named = {name for call in recipe.calls for name in _secrets_of(call)}
@@ -160,17 +177,24 @@ class _Sending:
         recipe: Recipe,
         client: SiteClient,
         secrets: Mapping[str, _Secret],
+        *,
+        hides: Redacts,
     ) -> None:
         self._store = store
         self._request = request
         self._recipe = recipe
         self._client = client
         self._secrets = secrets
+        self._hides = hides
         values = request.requests.values
         self._steps = [filled_step(step, values) for step in request.requests.plan]
         self._replaying = Replaying(recipe, values, lambda name: secrets[name].value, client.cookie)
         self._begun = time.perf_counter()
+        limit = activity.info().start_to_close_timeout
+        self._over = self._begun + (limit.total_seconds() if limit else float("inf"))
         self._outcomes: list[StepOutcome] = []
+        self._told = 0
+        """Steps whose lines are in the trace."""
         self._marks = _Marks(request)
         self._mark = self._marks.next()
         self._sent = 0
@@ -193,12 +217,12 @@ class _Sending:
             verification = self._verified()
         except Unexpected as error:
             return self._for_page(str(error))
-        await self._trace()
+        await self._trace(is_over=True)
         return RequestsRun(
             status="done",
             outcomes=tuple(self._outcomes),
             verification=verification,
-            url=self._replaying.url,
+            url=self._hides.redact(self._replaying.url),
             sent=self._sent,
         )
 
@@ -206,7 +230,8 @@ class _Sending:
         """Return that the page is needed: from its beginning, unless the step with consequences is done."""
         until = next((at for at, outcome in enumerate(self._outcomes, 1) if not outcome.effect.repeatable), 0)
         outcomes = tuple(self._outcomes[:until])
-        return RequestsRun(status="open" if until else "page", reason=reason, outcomes=outcomes, sent=self._sent)
+        status: Literal["open", "page"] = "open" if until else "page"
+        return RequestsRun(status=status, reason=self._hides.redact(reason), outcomes=outcomes, sent=self._sent)
 
     async def _sent_safely(self, call: Call) -> None:
         """Send a request that may be sent again."""
@@ -214,6 +239,8 @@ class _Sending:
         await self._send(call, self._filled(call))
 
     def _filled(self, call: Call) -> Request:
+        if self._over - time.perf_counter() < _REQUEST_S + _MARGIN_S:
+            raise _NeedsPage(f"step {call.step + 1}: the site is too slow for the rest of its requests")
         request = self._replaying.request(call)
         parts = urlsplit(request.url)
         for name in _secrets_of(call):
@@ -234,6 +261,7 @@ class _Sending:
         try:
             self._pass_until(call.step)
             request = self._filled(call)
+            await self._trace()
             await self._intend(call)
         except (Unexpected, _NeedsPage) as error:
             return self._for_page(str(error))
@@ -251,10 +279,15 @@ class _Sending:
             return self._for_page(str(error))
         except RequestInDoubt as error:
             return self._in_doubt(request, str(error), departed)
+        except asyncio.CancelledError:
+            if departed:
+                return self._in_doubt(request, "the run was ended before its answer came", departed)
+            await self._release(call, "not sent: the run was ended")
+            raise
         self._sent += 1
         hit("acted")
         status = response.status
-        if 400 <= status < 500 and status not in _OPEN:
+        if 400 <= status < 500 and status not in _OPEN and not response.redirects:
             await self._release(call, f"the site refused it: {status}")
             return self._for_page(f"step {call.step + 1}: the site refused its request ({status})")
         try:
@@ -310,7 +343,7 @@ class _Sending:
         try:
             await self._store.fence(**address, epoch=epoch)
             await self._store.settle(**address, epoch=epoch, state="NOT_DONE", who=who)
-        except StoreUnavailable as error:
+        except (Fenced, StoreUnavailable) as error:
             _log.warning("the intent of step %d stays open: %s", call.step, error)
 
     def _in_doubt(self, request: Request, why: str, departed: Sequence[float], status: int = 0) -> RequestsRun:
@@ -322,7 +355,8 @@ class _Sending:
             effect=Effect.COMMIT,
             evidence=_evidence(request, status, departed),
         )
-        return RequestsRun(status="open", reason=why, outcomes=(*self._outcomes, outcome), sent=self._sent)
+        outcome = redacted_outcome(outcome, self._hides)
+        return RequestsRun(status="open", reason=outcome.message, outcomes=(*self._outcomes, outcome), sent=self._sent)
 
     async def _record(self, call: Call, outcome: StepOutcome) -> None:
         request, step = self._request, self._request.requests.plan[call.step]
@@ -374,7 +408,7 @@ class _Sending:
         unmet = self._replaying.unmet(index, step.expect)
         if unmet is not None:
             raise Unexpected(f"step {index + 1}: expectation {step.expect.index(unmet) + 1} does not hold")
-        return StepOutcome(
+        outcome = StepOutcome(
             status=Status.DONE,
             reason=BY_REQUESTS,
             fingerprint=self._mark,
@@ -383,6 +417,7 @@ class _Sending:
             url=self._replaying.url,
             extracted=self._replaying.extracted(index),
         )
+        return redacted_outcome(outcome, self._hides)
 
     def _verified(self) -> tuple[PredicateResult, ...]:
         verify = self._request.requests.verify
@@ -391,26 +426,34 @@ class _Sending:
             raise Unexpected(f"condition {verify.index(unmet) + 1} of the final verification does not hold")
         return tuple(PredicateResult(passed=True, reason="holds", required=each.is_required) for each in verify)
 
-    async def _trace(self) -> None:
-        """Write the lines of the steps, but that of the one with consequences, which stands there already."""
-        request = self._request
+    async def _trace(self, *, is_over: bool = False) -> None:
+        """Write the lines of the steps passed since, but that of the one with consequences, which stands there already.
+
+        Those before that one are written before it is sent: what was read in them is needed if the worker is lost.
+        """
+        request, plan = self._request, self._request.requests.plan
         lines = [
             step_line(
                 outcome,
                 sequence=index,
-                title=step.title,
+                title=plan[index].title,
                 run_id=request.run_id,
                 epoch=request.epoch,
-                given=input_of(step),
+                given=input_of(plan[index]),
                 more={"task": request.requests.task, "attempt": BY_REQUESTS},
             )
-            for index, (step, outcome) in enumerate(zip(request.requests.plan, self._outcomes, strict=True))
+            for index, outcome in enumerate(self._outcomes[self._told :], self._told)
             if outcome.effect.repeatable
         ]
-        took_ms = round((time.perf_counter() - self._begun) * 1000, 1)
-        end = {"kind": "finish", "runId": request.run_id, "verified": True, "note": WITHOUT_PAGE, "ms": took_ms}
+        self._told = len(self._outcomes)
+        if is_over:
+            took_ms = round((time.perf_counter() - self._begun) * 1000, 1)
+            end = {"kind": "finish", "runId": request.run_id, "verified": True, "note": WITHOUT_PAGE, "ms": took_ms}
+            lines.append(end)
+        if not lines:
+            return
         try:
-            await self._store.append_lines(tenant=request.tenant, lineage=request.lineage, lines=[*lines, end])
+            await self._store.append_lines(tenant=request.tenant, lineage=request.lineage, lines=lines)
         except StoreUnavailable as error:
             _log.warning("no trace of the requests of %s: %s", request.lineage, error)
 

@@ -5,6 +5,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Final, Self
@@ -112,25 +113,25 @@ class HttpSiteClient:
     async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> Response:
         """See `SiteClient.send`."""
         departure = Departure(acts=request.is_unsafe or before_send is not None, before_send=before_send)
-        is_answered = False
+        redirects = 0
         limit = asyncio.timeout(self._timeout_s)
         try:
             async with limit:
                 for _ in range(REDIRECTS + 1):
                     response = await self._exchange(request, departure)
-                    is_answered = True
                     if (following := _following(request, response)) is None:
-                        return response
+                        return replace(response, redirects=redirects)
+                    redirects += 1
                     request = following
                     departure = Departure(acts=request.is_unsafe, has_acted=departure.may_have_acted)
         except RequestNotSent as exc:
-            if is_answered:
+            if redirects:
                 raise RequestInDoubt(f"it was answered by a redirect: {exc}") from exc
             raise
         except TimeoutError:
             if not limit.expired():
                 raise
-            kind = RequestInDoubt if is_answered or departure.is_sent else RequestNotSent
+            kind = RequestInDoubt if redirects or departure.is_sent else RequestNotSent
             raise kind(f"no complete answer came within {self._timeout_s:g} seconds") from None
         raise RequestInDoubt(f"it was answered by more than {REDIRECTS} redirects")
 

@@ -40,14 +40,19 @@ def led_to(path: str, **headers: str) -> Answer:
 def serving(answer: Callable[[Asked], Answer], certificate: Path | None = None) -> Iterator[str]:
     """Serve on a free port of this machine, each request on a thread of its own; yields the site's address.
 
-    With a `certificate`, a file that has its key, too, under TLS.
+    With a `certificate`, a file that has its key, too, under TLS. If `answer` raises `ConnectionAbortedError`, the
+    connection ends.
     """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode(errors="replace")
             path, cookie = self.path.partition("?")[0], self.headers.get("cookie", "")
-            told = answer(Asked(self.command, path, body, cookie))
+            try:
+                told = answer(Asked(self.command, path, body, cookie))
+            except ConnectionAbortedError:
+                self.close_connection = True
+                return
             content = told.body.encode() if isinstance(told.body, str) else told.body
             self.send_response(told.status)
             for name, value in {"content-type": "text/html; charset=utf-8", **told.headers}.items():

@@ -46,6 +46,8 @@ class Steered:
         """True: the abort has reached the run."""
         self.is_over = False
         """True: the end of the run is decided, and it takes no more requests."""
+        self.all_begun = False
+        """True while all steps are under way together: none can be left out any more."""
         self.edit: EditStep | None = None
         """Replacement for the step that failed."""
 
@@ -57,6 +59,12 @@ class Steered:
     def edited(self) -> tuple[int, ...]:
         """Indexes in the plan at which a person has changed it."""
         return self._asked.edited
+
+    @property
+    def is_changed(self) -> bool:
+        """Return whether a person has paused the run, has it held before a step, or a step left out or changed."""
+        asked = self._asked
+        return bool(asked.skips or asked.edited) or (asked.paused, asked.hold_at) != (None, None)
 
     def written(self, sequence: int) -> dict[str, Any]:
         """The step at this index as a task file has it; empty if there is none."""
@@ -85,7 +93,7 @@ class Steered:
         self.check_open("skip")
         plan, number = self._context.course.plan, asked.sequence + 1
         position = self._context.position
-        first = position if self._at == position else position + 1
+        first = len(plan) if self.all_begun else position if self._at == position else position + 1
         if asked.sequence < first or asked.sequence >= len(plan):
             how = "has begun" if asked.sequence < first else f"is not in the plan, which has {len(plan)}"
             possible = f"steps {first + 1} to {len(plan)}" if first < len(plan) else "none"

@@ -1,14 +1,17 @@
 """A task that is done by its requests, without a page, where enough runs have shown them."""
 
+from datetime import timedelta
+
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
+from temporalio.workflow import ActivityCancellationType
 
 from workflows import policies
 from workflows.calls import ASKING, Terms, ask
 from workflows.parts import Parts
 from workflows.repair.order import StepRunner
 from workflows.run.context import RunContext
-from workflows.run.finishing import left_by, line_of
+from workflows.run.finishing import known_of, left_by, line_of
 from workflows.step.attempts import Attempt
 from workflows.step.doubts import EARLIER_RUN
 from workflows.step.factory import final_predicates
@@ -23,6 +26,7 @@ with workflow.unsafe.imports_passed_through():
         RunRequests,
         ShownRequests,
         TaskRequests,
+        is_sampled,
         key_of,
     )
     from replaywright.domain.run.runs import Finished
@@ -30,9 +34,6 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.task.actions import Effect
     from replaywright.domain.trace.details import event_summary
-
-SAMPLED = 0.05
-"""Share of runs that go through the page although their requests are known: they show if the site has changed."""
 
 
 class Requests:
@@ -52,27 +53,26 @@ class Requests:
             ActivityError: a rule forbids a host of it.
             TaskFailed: a step with consequences is in doubt, and nobody can tell.
         """
-        if not is_wanted(self._context) or self._context.position:
+        parts, context = self._parts, self._context
+        if not is_wanted(context) or context.position:
             return False
-        if why := why_page(self._context):
-            self._context.warn(f"tier: requests: the task is done by its page, as {why}")
+        if why := why_page(context):
+            context.warn(f"tier: requests: the task is done by its page, as {why}")
             return False
-        if self._context.run.mode is Mode.LEARN or workflow.random().random() < SAMPLED:
+        if context.run.mode is Mode.LEARN or is_sampled(context.run_id) or parts.steering.is_changed:
             return False
-        begun = self._parts.browser.epoch
         ran = await self._ran()
-        self._parts.browser.epoch = begun + 2  # an intent that was taken back was so under the next one
-        if ran.reason:
-            self._context.warn(f"tier: requests: the rest was done by the page: {ran.reason}")
-        if ran.status == "page":
-            return False
+        if ran.status == "done":
+            for outcome in ran.outcomes:
+                self._pass(parts.attempts.here(), outcome)
         if ran.status == "open":
-            await self._resolved(ran.outcomes)
-            return False
-        for outcome in ran.outcomes:
-            self._pass(self._parts.attempts.here(), outcome)
-        self.finished = Finished(predicates=ran.verification, note=WITHOUT_PAGE)
-        return True
+            await self._resolved(ran)
+        context.board.check_stops()
+        if ran.status == "done":
+            self.finished = Finished(predicates=ran.verification, note=WITHOUT_PAGE)
+        elif ran.reason:
+            context.warn(f"tier: requests: the rest was done by the page: {ran.reason}")
+        return ran.status == "done"
 
     async def _ran(self) -> RequestsRun:
         """Ask a worker; if it was lost, what it may have sent is in doubt."""
@@ -84,18 +84,24 @@ class Requests:
             acts=tuple(context.course.act_at(index) for index in range(len(context.plan))),
             network=network_policy(context.run.task, context.run.values),
         )
-        may_repeat = all(parts.attempts.at(index).may_repeat for index in range(len(context.plan)))
-        terms = Terms(policies.REPEATABLE if may_repeat else policies.ONCE, policies.OPEN_LIMIT)
+        limit = policies.OPEN_LIMIT + timedelta(milliseconds=sum(step.timeout_ms for step in context.plan))
+        terms = Terms(policies.ONCE, limit, cancellation=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED)
         context.show("sending its requests")
         what = event_summary("do the task by its requests")
+        parts.steering.all_begun = True
         try:
             return await ask(ACTIVITY, request, RequestsRun, terms, activity_id="requests", summary=what)
         except ActivityError as error:
-            if not policies.is_loss(error):
+            if not (policies.is_loss(error) or policies.leaves_doubt(error)):
                 raise
             why = policies.said(error)
-            if may_repeat or policies.never_began(error):
+            if policies.never_began(error) or all(
+                parts.attempts.at(index).may_repeat for index in range(len(context.plan))
+            ):
                 return RequestsRun(status="page", reason=why)
+        finally:
+            parts.steering.all_begun = False
+            parts.browser.epoch += 2  # an intent that was taken back was so under the next one
         return await ask(
             LOST_ACTIVITY,
             request,
@@ -105,19 +111,31 @@ class Requests:
             summary=event_summary(f"look up what was in doubt: {why}"),
         )
 
-    async def _resolved(self, outcomes: tuple[StepOutcome, ...]) -> None:
-        """Bring a browser to the step with consequences that was sent, and resolve it: the last of `outcomes`."""
+    async def _resolved(self, ran: RequestsRun) -> None:
+        """Bring a browser to the step with consequences that was sent, and resolve it: the last of the outcomes.
+
+        If the run ends before, that step stands in its commits as what is known of it.
+        """
         parts = self._parts
-        for outcome in outcomes[:-1]:
+        *before, sent = ran.outcomes
+        for outcome in before:
             self._pass(parts.attempts.here(), outcome)
-        await parts.browser.open()
-        if not await parts.recovery.rebuilt():
-            await parts.recovery.recover()
-        parts.browser.adopted = True
-        attempt = parts.attempts.here()
-        resolution = await parts.doubts.resolved(attempt, EARLIER_RUN)
+        attempt, is_resolved = parts.attempts.here(), False
+        try:
+            self._context.board.check_stops()
+            await parts.browser.open()
+            if not await parts.recovery.rebuilt():
+                await parts.recovery.recover()
+            parts.browser.adopted = True
+            resolution = await parts.doubts.resolved(attempt, EARLIER_RUN)
+            is_resolved = True
+        finally:
+            if not is_resolved and (line := known_of(attempt, sent)) is not None:
+                self._context.add_commit(line)
         if resolution.outcome is not None:
             self._pass(attempt, resolution.outcome)
+        else:
+            parts.browser.raise_epoch()  # the one in which it was found not done is over
 
     def _pass(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Go on after a step that is done."""

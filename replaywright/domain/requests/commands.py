@@ -23,6 +23,8 @@ ACTIVITY = "requests.run"
 """The activity that does a task by its requests."""
 LOST_ACTIVITY = "requests.lost"
 """The activity that tells what an attempt at that may have sent whose worker was lost."""
+SAMPLED = 0.05
+"""Share of runs that go through the page although their requests are known: they show if the site has changed."""
 
 
 class TaskRequests(Record):
@@ -83,3 +85,8 @@ def key_of(task: Task, plan: Sequence[Step]) -> str:
     written = [step.model_dump(mode="json", exclude_none=True) for step in plan]
     verify = [each.model_dump(mode="json", exclude_none=True) for each in task.verify]
     return digest({"task": task.task, "url": task.url, "plan": written, "verify": verify})
+
+
+def is_sampled(run_id: str) -> bool:
+    """Return whether a run goes through the page although its requests are known; the same whenever it is asked."""
+    return int(digest({"sampled": run_id})[:8], 16) < SAMPLED * 0x1_0000_0000

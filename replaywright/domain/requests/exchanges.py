@@ -43,6 +43,8 @@ class Response:
     """By name in lower case; without `set-cookie`."""
     body: str = field(default="", repr=False)
     """Text of the body; empty where it is no text, or over `BODY_LIMIT`."""
+    redirects: int = 0
+    """Redirects that were followed before it: the site had taken the request then."""
 
     @property
     def media_type(self) -> str:

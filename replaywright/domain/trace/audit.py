@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from replaywright.domain.common.base import first_fault
+from replaywright.domain.requests.commands import ACTIVITY as BY_REQUESTS_ACTIVITY
+from replaywright.domain.requests.commands import RequestsRun, RunRequests
 from replaywright.domain.run.commands import Decision, LeaveOutRequest, Reapply, StepCommand, StepContext
 from replaywright.domain.secrets.signing import UNSIGNED, Fault, Signer
-from replaywright.domain.step.fingerprints import digest
+from replaywright.domain.step.fingerprints import digest, fingerprint
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.histories import calls_of, end_of
 from replaywright.domain.trace.trace import (
@@ -312,12 +314,12 @@ def _on_witness(
             digests.setdefault(line.metadata.fingerprint, set()).add(line.output.digest)
     last = header.lines + 1
     asked: set[str] = set()
-    for context, outcome in chain.from_iterable(_performed(history) for history in histories):
-        asked.add(context.fingerprint)
+    for sequence, mark, outcome in chain.from_iterable(_performed(history) for history in histories):
+        asked.add(mark)
         if outcome is None or outcome.status is not Status.DONE or outcome.from_ledger:
             continue
-        recorded = digests.get(context.fingerprint)
-        step = f"step {context.sequence + 1} ({context.fingerprint[:12]})"
+        recorded = digests.get(mark)
+        step = f"step {sequence + 1} ({mark[:12]})"
         if recorded is None:
             yield AuditFinding(last, f"missing: the history tells that {step} was done, and no line does")
         elif outcome.digest not in recorded:
@@ -329,25 +331,46 @@ def _on_witness(
                 yield AuditFinding(number, "inserted: the run's history tells nothing of this step")
 
 
-def _performed(history: History) -> Iterator[tuple[StepContext, StepOutcome | None]]:
-    """Yield the steps that the history tells of, with their outcomes; not those that were done once more."""
+def _performed(history: History) -> Iterator[tuple[int, str, StepOutcome | None]]:
+    """Yield number and fingerprint of each step that the history tells of, with its outcome unless that stands nowhere.
+
+    Steps that were done once more have none.
+    """
     for call in calls_of(history.events):
         if call.given is None:
             continue
         if call.activity_type.startswith("browser."):
             command = _read(StepCommand.model_validate, call.given)
             if command is not None:
-                is_reapplied = isinstance(command.root, Reapply)
-                yield command.root.context, None if is_reapplied else _read(StepOutcome.model_validate, call.answer)
+                outcome = _read(StepOutcome.model_validate, call.answer)
+                yield _told(command.root.context, None if isinstance(command.root, Reapply) else outcome)
         elif call.activity_type == "step.leave_out":
             left = _read(LeaveOutRequest.model_validate, call.given)
             if left is not None:
-                yield left.action, _read(StepOutcome.model_validate, call.answer)
+                yield _told(left.action, _read(StepOutcome.model_validate, call.answer))
         elif call.activity_type == "step.decide":
             context = _read(StepContext.model_validate, call.given)
             decision = _read(Decision.model_validate, call.answer)
             if context is not None and decision is not None and decision.outcome is not None:
-                yield context, decision.outcome
+                yield _told(context, decision.outcome)
+        elif call.activity_type == BY_REQUESTS_ACTIVITY:
+            asked = _read(RunRequests.model_validate, call.given)
+            if asked is not None:
+                yield from _sent(asked, _read(RequestsRun.model_validate, call.answer))
+
+
+def _told(context: StepContext, outcome: StepOutcome | None) -> tuple[int, str, StepOutcome | None]:
+    return context.sequence, context.fingerprint, outcome
+
+
+def _sent(asked: RunRequests, ran: RequestsRun | None) -> Iterator[tuple[int, str, StepOutcome | None]]:
+    """Yield the steps of a task that was done by its requests; of an attempt without an answer, without outcomes."""
+    mark = before = ""
+    for index, step in enumerate(asked.requests.plan):
+        outcome = None if ran is None or index >= len(ran.outcomes) else ran.outcomes[index]
+        mark = fingerprint(step, asked.requests.values, mark, before)
+        yield index, mark, outcome
+        before = (outcome or StepOutcome(status=Status.DONE)).digest
 
 
 def _is_whole(histories: Sequence[History]) -> bool:
