@@ -315,7 +315,7 @@ class _Sketching:
 
     def _gone(self, step: int, predicate: NotExists) -> tuple[str, str] | None:
         """Return two calls for the same page, of which the first still showed the element: no script draws it."""
-        for ref in reversed(self._current(step)):
+        for ref in reversed(self._after(step, self._current(step))):
             exchange, after = self._documents[ref]
             if not (exchange.is_main or after.kind == "json"):
                 continue
