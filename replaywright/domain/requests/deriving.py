@@ -29,9 +29,6 @@ from replaywright.domain.requests.sealing import sealed, texts_in, unsealed
 from replaywright.domain.requests.sketching import VERIFICATION, Unfit
 from replaywright.domain.requests.slots import WHOLE, Address
 
-_ITEMS = 8
-"""Explanations by an item of a list that have to agree: a short number stands in several by chance."""
-
 
 def learned(known: Knowledge, new: Sketch, commits: Sequence[int]) -> Knowledge:
     """Return what is known with one more run: a recipe if it agrees with others, and what is missing if it does not.
@@ -222,7 +219,7 @@ def _chosen(common: Sequence[Source]) -> tuple[Source, ...]:
     given = next((each for each in common if _parameters(each)), None)
     if isinstance(given, Found) and isinstance(given.place, RowLink):
         return (given,)
-    items = [each for each in common if isinstance(each, Found) and isinstance(each.place, JsonItem)][:_ITEMS]
+    items = [each for each in common if isinstance(each, Found) and isinstance(each.place, JsonItem)]
     others: list[Source] = [each for each in common if items and isinstance(each, Constant)]
     others += [each for each in common if isinstance(each, Given) and _parameters(each)][:1]
     others += [] if given is None else [given]

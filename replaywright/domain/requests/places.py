@@ -1,6 +1,6 @@
 """Places in a document where a value comes from, as addresses that are found again in another document of its kind."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Literal, TypeAlias, TypeVar
 
@@ -17,6 +17,8 @@ PLAIN_LENGTH = 4
 PLACES_LIMIT = 40
 _LOOKED_AT = 100
 _ROWS = ("tr", "li", "article")
+_LEAVES_LIMIT = 2_000
+"""Leaves of items that values name; more say nothing."""
 _PARTS_LIMIT = 40
 """Elements of a row that are looked at."""
 _LABEL_LIMIT = 80
@@ -226,18 +228,21 @@ def keyed(document: Document, key: str, value: str) -> tuple[JsonPath, ...]:
     return tuple(JsonPath(path=path) for path in paths if not any(isinstance(step, int) for step in path))
 
 
-def itemised(document: Document, value: str) -> Iterator[JsonItem]:
-    """Yield the places of leaves of lists' items that have this value, however short it is, by their other leaves."""
-    for path in islice(_paths(document.data, value), _LOOKED_AT if value else 0):
-        at = next((index for index in reversed(range(len(path))) if isinstance(path[index], int)), -1)
-        if at < 0 or at + 1 == len(path) or any(isinstance(step, int) for step in path[:at]):
+def items_named(document: Document, texts: Container[str]) -> dict[str, list[JsonItem]]:
+    """Return, by their values, the leaves of those items of lists in JSON of which another leaf is one of `texts`."""
+    found: dict[str, list[JsonItem]] = {}
+    for path, text in leaves(document.data):
+        at = next((index for index, step in enumerate(path) if isinstance(step, int)), -1)
+        key = path[at + 1 :]
+        if at < 0 or text not in texts or any(isinstance(step, int) for step in key):
             continue
-        others = leaves(inner_json(document.data, path[: at + 1]))
-        for key, text in others:
-            if isinstance(text, str) and key != path[at + 1 :] and not any(isinstance(step, int) for step in key):
-                place = JsonItem(path=path[:at], leaf=path[at + 1 :], key=key, row=text)
-                if find(document, place) == value:
-                    yield place
+        for leaf, value in leaves(inner_json(document.data, path[: at + 1])):
+            place = JsonItem(path=path[:at], leaf=leaf, key=key, row=leaf_text(text))
+            if leaf != key and not any(isinstance(step, int) for step in leaf):
+                found.setdefault(leaf_text(value), []).append(place)
+        if sum(map(len, found.values())) > _LEAVES_LIMIT:
+            return {}
+    return found
 
 
 def unique(items: Iterable[_Item]) -> Iterator[_Item]:

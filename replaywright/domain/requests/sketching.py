@@ -17,13 +17,15 @@ from replaywright.domain.requests.places import (
     FormField,
     FormOption,
     FormTarget,
+    JsonItem,
     JsonPath,
     LinkAddress,
     MetaContent,
     Place,
     RowLink,
     ScriptJson,
-    itemised,
+    find,
+    items_named,
     keyed,
     places_of,
     values_in,
@@ -56,6 +58,8 @@ CREDENTIALS = frozenset({"authorization", "proxy-authorization"})
 """Headers that are never kept as they were."""
 _FETCHED = frozenset({"document", "xhr", "fetch"})
 """Kinds whose responses pages work with; all others only decorate."""
+_ITEMS = 8
+"""Explanations by an item of a list that are kept of each response."""
 
 
 class Unfit(Exception):
@@ -101,6 +105,8 @@ class _Sketching:
         """Values that stand in the responses, by their call."""
         self._places: dict[tuple[str, str], tuple[Found, ...]] = {}
         """Places of values that were looked up."""
+        self._items: dict[str, dict[str, list[JsonItem]]] = {}
+        """Leaves of items that parameters name, by their call and value."""
         self._commit = ""
         """Call that must not be repeated."""
         self._redact = Redactor(shown.secrets.items()).text
@@ -167,6 +173,8 @@ class _Sketching:
         )
         self._documents[ref] = (exchange, document)
         self._values[ref] = values_in(document)
+        if document.kind == "json":
+            self._items[ref] = items_named(document, frozenset(filter(None, self._shown.values.values())))
         return call
 
     def _surplus(self, shape: Shape, request: Request) -> Counter[str]:
@@ -216,11 +224,10 @@ class _Sketching:
 
     def _in_items(self, text: str) -> Iterator[Found]:
         """Yield the items of lists that a parameter names and that have a text."""
-        for ref, (_, document) in reversed(self._documents.items()):
-            for place in itemised(document, text) if document.kind == "json" else ():
-                general = _generalised(place, self._shown.values)
-                if general != place:
-                    yield Found(ref=ref, place=general)
+        for ref, items in reversed(self._items.items()):
+            for place in items.get(text, ())[:_ITEMS]:
+                if find(self._documents[ref][1], place) == text:
+                    yield Found(ref=ref, place=_generalised(place, self._shown.values))
 
     def _followed(self, exchange: Exchange) -> Iterator[Found]:
         """Yield the links and forms that lead to a document's address, unless the task itself says where to go."""
