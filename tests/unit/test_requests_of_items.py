@@ -75,6 +75,14 @@ class Site:
         return Response(200, SITE + path, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
 
 
+class Twice(Site):
+    """A list that has each item twice, under two addresses."""
+
+    def _list(self, *, undo: str) -> str:
+        listed = super()._list(undo=undo)
+        return f"{listed}{listed.replace('/items/', '/items/1')}"
+
+
 def shown(site: Site, name: str, city: str) -> Shown:
     """A run through the page."""
     values = {"name": name, "city": city}
@@ -134,7 +142,14 @@ def test_the_link_in_the_row_of_a_value_says_which_item_is_meant() -> None:
 
 
 def test_a_row_that_two_items_have_is_for_the_page() -> None:
-    site = Site({**items(Ada="Bob", Bob="Graz")})
+    site = Twice(items(Ada="Oslo", Bob="Graz"))
+    with pytest.raises(Unexpected, match="row_link is not there any more, or there are several"):
+        replay(recipe_of(*TWO), site, name="Bob", city="Porto")
+    assert site.sent == []
+
+
+def test_another_column_that_says_the_same_is_not_the_item() -> None:
+    site = Site(items(Ada="Bob", Eve="Riga"))
     with pytest.raises(Unexpected, match="row_link is not there any more, or there are several"):
         replay(recipe_of(*TWO), site, name="Bob", city="Porto")
     assert site.sent == []

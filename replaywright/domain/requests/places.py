@@ -102,7 +102,9 @@ class RowLink(Record):
     kind: Literal["row_link"] = "row_link"
     text: str
     row: str
-    """All that a cell or another part of the row says; it may be a template."""
+    """All that a part of the row says, such as a cell; it may be a template."""
+    part: str
+    """Which part that is: another column may say the same in another item's row."""
     path_like: str
 
 
@@ -188,10 +190,10 @@ def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator
             wanted = (normalise(text), path)
             links = _links(document)
             yield from (url for _, said, url in links if (normalise(said), path_like(url)) == wanted)
-        case RowLink(text=text, row=row, path_like=path):
+        case RowLink(text=text, row=row, part=part, path_like=path):
             wanted = (normalise(text), path)
             links = [one for one in _links(document) if (normalise(one[1]), path_like(one[2])) == wanted]
-            yield from (url for link, _, url in links if normalise(row) in map(normalise, _row_texts(link)))
+            yield from (url for link, _, url in links if normalise(_row_parts(link).get(part, "")) == normalise(row))
 
 
 def places_of(document: Document, value: str) -> tuple[Place, ...]:
@@ -290,7 +292,8 @@ def _leading_to(document: Document, value: str) -> Iterator[Place]:
         if url == value:
             if text:
                 yield LinkAddress(text=text, path_like=path_like(url))
-            yield from (RowLink(text=text, row=row, path_like=path_like(url)) for row in _row_texts(link))
+            for part, row in _row_parts(link).items():
+                yield RowLink(text=text, row=row, part=part, path_like=path_like(url))
 
 
 def _meta_names(meta: MarkupElement) -> list[str]:
@@ -335,11 +338,24 @@ def _links(document: Document) -> list[tuple[MarkupElement, str, str]]:
     return [(one, line_of(one), url.partition("#")[0]) for one in links if (url := document.address(one.get("href")))]
 
 
-def _row_texts(link: MarkupElement) -> tuple[str, ...]:
-    """Return what each of the other parts says of the row, item or article around a link."""
+def _row_parts(link: MarkupElement) -> dict[str, str]:
+    """Return what each of the other parts says of the row, item or article around a link, by its place in it."""
     row = next((one for one in link.ancestors() if one.tag in _ROWS), None)
     if row is None:
-        return ()
+        return {}
     around = {id(link), *map(id, link.ancestors())}
     parts = islice((one for one in row.inside() if one.is_visible and id(one) not in around), _PARTS_LIMIT)
-    return tuple(unique(text for one in parts if 0 < len(text := line_of(one)) <= _LABEL_LIMIT))
+    return {_within(one, row): text for one in parts if 0 < len(text := line_of(one)) <= _LABEL_LIMIT}
+
+
+def _within(part: MarkupElement, row: MarkupElement) -> str:
+    """Return the tags and numbers that lead from a row to a part of it."""
+    steps: list[str] = []
+    for one in (part, *part.ancestors()):
+        if one is row:
+            break
+        number, before = 1, one.before
+        while before is not None:
+            number, before = number + 1, before.before
+        steps.append(f"{one.tag} {number}")
+    return " > ".join(reversed(steps))
