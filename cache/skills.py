@@ -14,7 +14,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cache import signed_skills
 from cache.connection import Client
 from cache.keys import (
     claim_key,
@@ -38,7 +37,8 @@ from cache.scripts import (
     LuaScript,
     RedisCommand,
 )
-from cache.signed_skills import Statuses
+from cache.signing import signed_skills
+from cache.signing.signed_skills import Statuses
 from cache.skill_memory import SkillMemory
 from replaywright.domain.common.base import first_fault
 from replaywright.domain.secrets.signing import UNSIGNED, Signer

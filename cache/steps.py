@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from cache import signed_entries
 from cache.connection import Client
 from cache.keys import acts_key, entry_key, index_key, ledger_key, trace_key
 from cache.replies import SignedRecords, WrongType, text_of
@@ -36,7 +35,8 @@ from cache.scripts import (
     LuaScript,
     RedisCommand,
 )
-from cache.signed_traces import SignedTraces
+from cache.signing import signed_entries
+from cache.signing.signed_traces import SignedTraces
 from cache.watch import StoreWatch
 from replaywright.domain.common.base import first_fault
 from replaywright.domain.secrets.signing import UNSIGNED, Signer

@@ -4,7 +4,7 @@
 --   seen            ids of the last counts, so that a repeated one is not counted twice
 --   <n>:json <n>:status <n>:run <n>:hold <n>:hits <n>:misses <n>:heals <n>:success <n>:reason <n>:taken <n>:sig <n>:seal
 -- Statistics and status stand beside the JSON, which never changes once it is written. sig is of JSON, run and hold; seal
--- is what allows the version to be active (cache/signed_entries.py). taken is the attempt of another run to which a
+-- is what allows the version to be active (cache/signing/signed_entries.py). taken is the attempt of another run to which a
 -- candidate was given.
 
 local KEPT = 10

@@ -4,7 +4,7 @@
 --   <n>:json <n>:status <n>:run <n>:id <n>:site <n>:at <n>:sig
 --   statuses        the last signed statuses of all versions; they outlive the skill and have a key of their own, too
 -- The JSON never changes; the fields beside it take precedence. sig and statuses:
--- cache/signed_skills.py.
+-- cache/signing/signed_skills.py.
 
 local FIELDS = { 'json', 'status', 'run', 'id', 'site', 'at', 'sig' }
 

@@ -19,7 +19,7 @@ from replaywright.domain.session.network_policy import HostRule, NetworkPolicy
 from replaywright.errors import InputInvalid, RequestFailed, RequestInDoubt, RequestNotSent
 from replaywright.http.answers import ENCODINGS, read_answer
 from replaywright.http.cookies import SiteCookies
-from replaywright.http.outlet import Departure, Line, Outlet
+from replaywright.http.outlet import Outlet, RequestUnderWay, SiteConnection
 from replaywright.http.redirects import next_request
 from replaywright.reaching import CONNECT_TIMEOUT_S, Resolver, resolve, why_unreached
 
@@ -80,7 +80,7 @@ class HttpSiteClient:
         self._tls = tls
         self._timeout_s = timeout_s
         self._cookies = SiteCookies()
-        self._kept: dict[str, Line] = {}
+        self._kept: dict[str, SiteConnection] = {}
 
     @property
     def bytes_up(self) -> int:
@@ -112,7 +112,7 @@ class HttpSiteClient:
 
     async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> Response:
         """See `SiteClient.send`."""
-        departure = Departure(acts=request.is_unsafe or before_send is not None, before_send=before_send)
+        departure = RequestUnderWay(acts=request.is_unsafe or before_send is not None, before_send=before_send)
         redirects = 0
         limit = asyncio.timeout(self._timeout_s)
         try:
@@ -123,7 +123,7 @@ class HttpSiteClient:
                         return replace(response, redirects=redirects)
                     redirects += 1
                     request = following
-                    departure = Departure(acts=request.is_unsafe, has_acted=departure.may_have_acted)
+                    departure = RequestUnderWay(acts=request.is_unsafe, has_acted=departure.may_have_acted)
         except RequestNotSent as exc:
             if redirects:
                 raise RequestInDoubt(f"it was answered by a redirect: {exc}") from exc
@@ -135,7 +135,7 @@ class HttpSiteClient:
             raise kind(f"no complete answer came within {self._timeout_s:g} seconds") from None
         raise RequestInDoubt(f"it was answered by more than {REDIRECTS} redirects")
 
-    async def _exchange(self, request: Request, departure: Departure, *, may_reuse: bool = True) -> Response:
+    async def _exchange(self, request: Request, departure: RequestUnderWay, *, may_reuse: bool = True) -> Response:
         """Send one request and read its response, which may be a redirect."""
         address = _address(request)
         departure.body_bytes = len(request.body.encode())
@@ -153,7 +153,7 @@ class HttpSiteClient:
             raise _failure(address, departure, exc) from (None if isinstance(exc, httpcore.ProtocolError) else exc)
         return response
 
-    async def _carried(self, line: Line, request: Request, address: WebAddress) -> Response:
+    async def _carried(self, line: SiteConnection, request: Request, address: WebAddress) -> Response:
         try:
             answer = await line.connection.handle_async_request(self._outgoing(request, address))
             try:
@@ -191,7 +191,7 @@ class HttpSiteClient:
             extensions={"timeout": {"connect": CONNECT_TIMEOUT_S}},
         )
 
-    async def _line(self, address: WebAddress, *, is_new: bool) -> Line:
+    async def _line(self, address: WebAddress, *, is_new: bool) -> SiteConnection:
         """Return a connection that stands and that nobody uses, or one that will be made."""
         kept = None if is_new else self._kept.pop(address.origin, None)
         if kept is not None:
@@ -199,11 +199,11 @@ class HttpSiteClient:
                 return kept
             await kept.connection.aclose()
         origin = httpcore.Origin(address.scheme.encode(), address.host.encode(), address.port)
-        return Line(self._outlet, origin, self._tls() if address.scheme == "https" else None)
+        return SiteConnection(self._outlet, origin, self._tls() if address.scheme == "https" else None)
 
-    async def _keep(self, origin: str, line: Line) -> None:
+    async def _keep(self, origin: str, line: SiteConnection) -> None:
         """Keep a connection for the next request if it is in order, in place of one that was kept before."""
-        dropped: Line | None = line
+        dropped: SiteConnection | None = line
         if line.connection.is_idle() and not line.connection.is_closed():
             dropped, self._kept[origin] = self._kept.get(origin), line
         if dropped is not None:
@@ -232,12 +232,12 @@ def _header_bytes(value: str) -> bytes:
         return value.encode()
 
 
-def _failure(address: WebAddress, departure: Departure, error: Exception) -> RequestFailed:
+def _failure(address: WebAddress, departure: RequestUnderWay, error: Exception) -> RequestFailed:
     kind = RequestInDoubt if departure.is_sent else RequestNotSent
     return kind(f"{bracketed(address.host)}:{address.port}: {_reason(departure, error)}")
 
 
-def _reason(departure: Departure, error: Exception) -> str:
+def _reason(departure: RequestUnderWay, error: Exception) -> str:
     """Return why there is no answer; never with a part of request or response."""
     match error:
         case httpcore.LocalProtocolError():

@@ -25,7 +25,7 @@ from replaywright.reaching import ADDRESS_TIMEOUT_S, CONNECT_TIMEOUT_S, Resolver
 
 
 @dataclass(slots=True)
-class Departure:
+class RequestUnderWay:
     """One request on its way."""
 
     acts: bool
@@ -64,7 +64,7 @@ class Outlet:
         self._resolver = resolver
         self._network = httpcore.AnyIOBackend()
 
-    async def connect(self, host: str, port: int, departure: Departure) -> httpcore.AsyncNetworkStream:
+    async def connect(self, host: str, port: int, departure: RequestUnderWay) -> httpcore.AsyncNetworkStream:
         """Connect to the first address of the host that answers; all of them must be allowed.
 
         Raises:
@@ -94,7 +94,7 @@ class Outlet:
                     continue
             return await self._network.connect_tcp(addresses[-1], port)
 
-    def admit(self, host: str, port: int, size: int, departure: Departure) -> None:
+    def admit(self, host: str, port: int, size: int, departure: RequestUnderWay) -> None:
         """Let bytes of a request leave.
 
         Raises:
@@ -103,7 +103,7 @@ class Outlet:
         rest = 0 if departure.is_sent else departure.body_bytes
         self._check_traffic(host, port, size + rest, 0, departure)
 
-    def take(self, host: str, port: int, size: int, departure: Departure) -> None:
+    def take(self, host: str, port: int, size: int, departure: RequestUnderWay) -> None:
         """Count bytes that came.
 
         Raises:
@@ -118,7 +118,7 @@ class Outlet:
             return refusal_of_own(policy, port, address, self._has_own_port) or decision
         return decision
 
-    def _check_traffic(self, host: str, port: int, up: int, down: int, departure: Departure) -> None:
+    def _check_traffic(self, host: str, port: int, up: int, down: int, departure: RequestUnderWay) -> None:
         spent = traffic_spent("up_mb", self._policy.up_bytes, self.bytes_up + up) or traffic_spent(
             "down_mb", self._policy.down_bytes, self.bytes_down + down
         )
@@ -126,26 +126,26 @@ class Outlet:
             self._check(host, port, spent, departure)
 
     @staticmethod
-    def _check(host: str, port: int, decision: ConnectionDecision, departure: Departure) -> None:
+    def _check(host: str, port: int, decision: ConnectionDecision, departure: RequestUnderWay) -> None:
         if not decision.is_allowed:
             message = f"{host}:{port} is blocked by the rule {decision.rule}: {decision.reason}"
             raise PolicyBlocked(message, rule=decision.rule, dispatched=departure.may_have_acted)
 
 
-class Line:
+class SiteConnection:
     """A connection to one origin, and the request that it carries."""
 
     def __init__(self, outlet: Outlet, origin: httpcore.Origin, tls: ssl.SSLContext | None) -> None:
         self.outlet = outlet
         self.host, self.port = origin.host.decode("ascii"), origin.port
-        self.departure = Departure(acts=False)
+        self.departure = RequestUnderWay(acts=False)
         self.connection = httpcore.AsyncHTTPConnection(origin, ssl_context=tls, network_backend=_Backend(self))
 
 
 class _Backend(httpcore.AsyncNetworkBackend):
     """Connects as the outlet does."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: SiteConnection) -> None:
         self._line = line
 
     async def connect_tcp(
@@ -163,7 +163,7 @@ class _Backend(httpcore.AsyncNetworkBackend):
 class _Stream(httpcore.AsyncNetworkStream):
     """A connection whose bytes are counted, and whose requests ask before they leave."""
 
-    def __init__(self, line: Line, stream: httpcore.AsyncNetworkStream) -> None:
+    def __init__(self, line: SiteConnection, stream: httpcore.AsyncNetworkStream) -> None:
         self._line = line
         self._stream = stream
 

@@ -12,7 +12,7 @@ from cache.connection import CONNECTIONS, Client, check_store, nodes_of, open_re
 from cache.overrides import RedisOverrides
 from cache.recalls import RedisRecalls
 from cache.references import referenced
-from cache.signing_existing import Existing
+from cache.signing.signing_existing import Existing
 from cache.steps import RedisStepStore
 from replaywright.domain.recall.recall import RecallRecord
 from replaywright.domain.secrets.signing import Fault, Key, Signer

@@ -17,7 +17,7 @@ from cache.connection import Client
 from cache.keys import entry_key, overrides_key, skill_changes_key, skill_key, skill_statuses_key, trace_key
 from cache.overrides import RedisOverrides
 from cache.recalls import RedisRecalls
-from cache.signing_existing import Existing
+from cache.signing.signing_existing import Existing
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.cli.skills.skill_run import runnable

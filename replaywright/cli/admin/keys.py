@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from cache.signing_existing import Existing, Survey
+from cache.signing.signing_existing import Existing, Survey
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.command import Exit

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cache import signed_entries, signed_skills
 from cache.connection import Client
 from cache.keys import entry_key, overrides_key, skill_key, skill_statuses_key, trace_key
 from cache.overrides import signed_rule
 from cache.replies import WrongType, names_in, send, text_of
 from cache.scripts import FIND, FIND_SKILL, SIGN_ENTRY, SIGN_LINE, SIGN_SKILL, RedisCommand
+from cache.signing import signed_entries, signed_skills
 from replaywright.domain.secrets.signing import Fault, Signed, Signer
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillStatus

@@ -1,0 +1,1 @@
+"""Signed content of what is kept in Redis."""
