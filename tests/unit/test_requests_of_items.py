@@ -179,7 +179,7 @@ def test_a_field_that_held_the_value_already_in_both_runs_is_not_what_is_sent() 
 
 def test_a_box_that_was_never_ticked_is_not_taken_away() -> None:
     site = Site(items(Ada="Oslo", Bob="Graz", Eve="Riga"), active="Bob")
-    with pytest.raises(Unexpected, match="its form has active as well"):
+    with pytest.raises(Unexpected, match="the page would send active as well"):
         replay(recipe_of(*TWO), site, name="Bob", city="Porto")
     assert site.sent == []
 
@@ -263,6 +263,25 @@ def test_json_that_an_item_has_is_sent_back_as_this_item_has_it() -> None:
         assert exchange.response is not None
         replaying.take(call, exchange.response)
     assert json.loads(sent[-1].body) == {"name": "name of item-c", "active": False, "rank": 8}
+
+
+@pytest.mark.parametrize("parts", [{"parent": 5, "tags": []}, {"parent": None, "tags": ["a"]}])
+def test_what_an_item_has_and_those_that_were_seen_had_not_is_not_sent_as_empty(parts: Mapping[str, Any]) -> None:
+    recipe = recipe_of(*(entity(one, rank=3, parent=None, tags=[]) for one in ("item-a", "item-b")))
+    for other, is_like in (
+        (entity("item-c", rank=8, parent=None, tags=[]), True),
+        (entity("item-d", rank=1, **parts), False),
+    ):
+        replaying = Replaying(recipe, other.values, str, lambda _url, _name: None)
+        for call, exchange in zip(recipe.calls[:2], other.exchanges[:2], strict=True):
+            replaying.request(call)
+            assert exchange.response is not None
+            replaying.take(call, exchange.response)
+        if is_like:
+            assert json.loads(replaying.request(recipe.calls[2]).body)["tags"] == []
+        else:
+            with pytest.raises(Unexpected, match=r"the page would send (parent|tags) as well"):
+                replaying.request(recipe.calls[2])
 
 
 def listed(name: str, items: Mapping[str, int], *, ranks: Mapping[str, int] | None = None) -> Shown:

@@ -1,11 +1,9 @@
 """Forms of a document: their addresses, their fields' values and choices as they are when the page is loaded."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from urllib.parse import unquote
 
 from ada_url import URL
@@ -15,7 +13,6 @@ from replaywright.domain.common.text import normalise
 from replaywright.domain.requests.document import Document
 from replaywright.domain.requests.markup import MarkupElement, line_of, raw_text, words
 from replaywright.domain.requests.naming import label_of
-from replaywright.domain.requests.slots import Shape
 
 _PRESSED = words("submit image button reset")
 _TICKED = words("checkbox radio")
@@ -210,16 +207,3 @@ def form_fields(document: Document, action_url: str, method: str, names: tuple[s
     sent = {form.pairs for form in exact or meant}
     pairs = sent.pop() if len(sent) == 1 else None
     return dict(pairs) if pairs is not None and len(dict(pairs)) == len(pairs) else None
-
-
-def surplus(documents: Iterable[Document], shape: Shape, url: str) -> Counter[str]:
-    """Return the names, and how often, that an untouched form would send to an address, and a request does not.
-
-    The first of `documents` that has such a form counts; of several forms in it, what any of them would send more.
-    """
-    path = path_of(url)
-    for document in documents:
-        forms = [one for one in forms_of(document) if (path_of(one.action), one.address.method) == (path, shape.method)]
-        if forms:
-            return reduce(or_, (Counter(name for name, _ in one.pairs) for one in forms)) - Counter(shape.fields)
-    return Counter()

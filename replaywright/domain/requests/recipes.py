@@ -94,7 +94,7 @@ class Call(Record):
     slots: tuple[Slot, ...]
     expected: Expected
     unsent: dict[str, int] = Field(default_factory=dict)
-    """Names, and how often, of what an untouched form would send and this did not."""
+    """Names, and how often, of what a page would send more if nothing were done to it."""
     is_wanted: bool = True
     """False for one that is sent only if another one needs its response."""
 

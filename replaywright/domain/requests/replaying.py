@@ -8,7 +8,7 @@ from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.predicate.predicates import NotExists, Predicate
 from replaywright.domain.requests.document import Document, read_document
 from replaywright.domain.requests.exchanges import Request, Response
-from replaywright.domain.requests.forms import surplus
+from replaywright.domain.requests.omitted import omitted
 from replaywright.domain.requests.places import find, with_labels
 from replaywright.domain.requests.reading import read
 from replaywright.domain.requests.recipes import (
@@ -99,12 +99,10 @@ class Replaying:
         return texts[0]
 
     def _require_whole(self, call: Call, url: str) -> None:
-        """Refuse to send less of a form than a browser would: what is left out is a box that is no longer ticked."""
-        if not (call.is_unsafe and call.shape.fields):
-            return
+        """Refuse to send less than a page would: what is left out of a form is a box that is no longer ticked."""
         documents = [document for _, document in reversed(self._documents.values())]
-        if more := surplus(documents, call.shape, url) - Counter(call.unsent):
-            raise Unexpected(f"{_said(call)}: its form has {min(more)} as well")
+        if call.is_unsafe and (more := omitted(documents, call.shape, url) - Counter(call.unsent)):
+            raise Unexpected(f"{_said(call)}: the page would send {min(more)} as well")
 
     def _text(self, source: Source, call: Call, at: str) -> str:
         match source:

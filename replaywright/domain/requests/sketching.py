@@ -12,7 +12,8 @@ from replaywright.domain.common.text import contains
 from replaywright.domain.predicate.predicates import NotExists, Predicate, UrlContains, UrlMatches
 from replaywright.domain.requests.document import Document, leaves, read_document
 from replaywright.domain.requests.exchanges import Exchange, Request, Response
-from replaywright.domain.requests.forms import path_of, surplus
+from replaywright.domain.requests.forms import path_of
+from replaywright.domain.requests.omitted import omitted
 from replaywright.domain.requests.places import (
     FormField,
     FormOption,
@@ -168,7 +169,7 @@ class _Sketching:
                 Slot(address=WHOLE, sources=tuple(self._followed(exchange))),
             ),
             expected=self._expected(response, document := read_document(response)),
-            unsent=dict(self._surplus(shape, request)),
+            unsent=dict(self._omitted(shape, request)),
             is_wanted=is_wanted,
         )
         self._documents[ref] = (exchange, document)
@@ -177,10 +178,9 @@ class _Sketching:
             self._items[ref] = items_named(document, frozenset(filter(None, self._shown.values.values())))
         return call
 
-    def _surplus(self, shape: Shape, request: Request) -> Counter[str]:
-        if not (request.is_unsafe and shape.fields):
-            return Counter()
-        return surplus((document for _, document in reversed(self._documents.values())), shape, request.url)
+    def _omitted(self, shape: Shape, request: Request) -> Counter[str]:
+        documents = [document for _, document in reversed(self._documents.values())]
+        return omitted(documents, shape, request.url) if request.is_unsafe else Counter()
 
     def _expected(self, response: Response, document: Document) -> Expected:
         _, slots = taken_apart(Request("GET", response.url), "document")
