@@ -497,32 +497,6 @@ def test_a_name_that_a_site_writes_like_a_template_holds_no_parameter() -> None:
     assert known_of(*runs).recipe is None
 
 
-def test_a_secret_in_a_path_is_refused_and_one_in_a_query_is_never_shown() -> None:
-    fill = {"action": "fill", "instruction": "the key", "value": "{{secret:KEY}}"}
-    opening = {"action": "click", "instruction": "open"}
-    own = task([], fill, opening, secrets=["KEY"])
-
-    def entered(address: str) -> Shown:
-        page = Response(200, address, {"content-type": "text/html"}, "<p>x</p>")
-        run = shown(own, {}, posted({}), commits=(), secrets={"KEY": "k3y-of-mine"})
-        return Shown(
-            **{**vars(run), "exchanges": (Exchange(2, "document", Request("GET", address), page, is_main=True),)}
-        )
-
-    in_path = [Shown(**{**vars(entered(f"{SITE}/k3y-of-mine/x")), "run_id": name}) for name in "ab"]
-    assert "a secret stands in the path" in known_of(*in_path).why_not
-    in_query = [Shown(**{**vars(entered(f"{SITE}/x?key=k3y-of-mine")), "run_id": name}) for name in "ab"]
-    recipe = recipe_of(*in_query)
-    replaying = Replaying(recipe, {}, lambda _name: "k3y-of-mine", lambda _u, _n: None)
-    request = replaying.request(recipe.calls[0])
-    assert request.url == f"{SITE}/x?key=k3y-of-mine"
-    with pytest.raises(Unexpected) as led:
-        replaying.take(recipe.calls[0], Response(200, f"{SITE}/k3y-of-mine", {"content-type": "text/html"}, "<p>x</p>"))
-    assert "k3y" not in str(led.value)
-    replaying.take(recipe.calls[0], Response(200, request.url, {"content-type": "text/html"}, "<p>x</p>"))
-    assert replaying.url == f"{SITE}/x?key={{{{secret:KEY}}}}"
-
-
 def test_an_answer_that_leads_to_another_query_is_not_taken() -> None:
     runs = [shown(task(["s"]), {"s": s}, posted({"s": s})) for s in ("Monday", "Tuesday")]
     recipe = recipe_of(*runs)

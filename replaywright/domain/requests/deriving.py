@@ -166,14 +166,7 @@ def _agreed(same: _Same) -> Call:
                 f"{_place(first)}: its {where} is another one in each run and stands neither in the parameters nor in "
                 "an earlier response: a script makes it"
             )
-        chosen = _chosen(common[slot.address])
-        if (
-            slot.address[0] == "path"
-            and is_wanted
-            and any(isinstance(one, Given) and secrets_in(one.template) for one in chosen)
-        ):
-            raise Unfit(f"{_place(first)}: a secret stands in the path of its address, which traces and ledgers hold")
-        slots.append(slot.model_copy(update={"sources": chosen}))
+        slots.append(slot.model_copy(update={"sources": _chosen(common[slot.address])}))
     return first.model_copy(
         update={
             "shape": same.calls[-1].shape,

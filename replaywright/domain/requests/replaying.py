@@ -26,7 +26,6 @@ from replaywright.domain.requests.sketching import is_gone, keys_of, query_of
 from replaywright.domain.requests.slots import WHOLE, path_in, put_together, taken_apart
 from replaywright.domain.requests.texts import form_of, is_embedding, marks_of
 from replaywright.domain.requests.verdicts import faults_of, verdict_of, verdicts_of
-from replaywright.domain.secrets.redaction import Redactor, redact
 from replaywright.domain.step.fingerprints import digest
 
 
@@ -58,19 +57,12 @@ class Replaying:
         """Fill secrets by `secret`; `cookie` gives the value of a cookie, by address and name."""
         self._recipe = recipe
         self._values = values
-        self._secret = self._noted(secret)
-        self._sent_secrets: dict[str, str] = {}
+        self._secret = secret
         self._cookie = cookie
         self._documents: dict[str, tuple[Response, Document]] = {}
         self._page = ""
         self._echoes: dict[str, set[str]] = {}
         """What the last request says, as verdicts by the names of its fields and keys."""
-
-    def _noted(self, secret: Callable[[str], str]) -> Callable[[str], str]:
-        def value(name: str) -> str:
-            return self._sent_secrets.setdefault(name, secret(name))
-
-        return value
 
     def request(self, call: Call) -> Request:
         """Return the request to send.
@@ -154,7 +146,7 @@ class Replaying:
             not wanted[address] or self._text(wanted[address][0], call, "") == text for address, text in led_to.items()
         )
         if not same:
-            raise Unexpected(f"{_said(call)}: it led to {self._redacted(response.url.partition('?')[0])}")
+            raise Unexpected(f"{_said(call)}: it led to {response.url.partition('?')[0]}")
         if call.is_unsafe and expected.query is not None and query_of(response) != expected.query:
             raise Unexpected(f"{_said(call)}: it led to an address with another query")
         if missing := [key for key in expected.keys if key not in keys_of(document)]:
@@ -203,16 +195,12 @@ class Replaying:
             if not found or found[0] in ("", [], None) or any(value != found[0] for value in found):
                 raise Unexpected(f"step {step + 1}: {each.field} does not stand where it stood")
             values[each.field] = found[0]
-        redacted: dict[str, Any] = Redactor(self._sent_secrets.items()).data(values)
-        return redacted
+        return values
 
     @property
     def url(self) -> str:
-        """Address of the newest document; without the secrets that were sent."""
-        return self._redacted(self._page)
-
-    def _redacted(self, text: str) -> str:
-        return redact(text, self._sent_secrets)
+        """Address of the newest document."""
+        return self._page
 
 
 def _said(call: Call) -> str:
