@@ -14,7 +14,7 @@ import asyncio
 import json
 import statistics
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -88,7 +88,7 @@ class Result:
     replays: list[Run] = field(default_factory=list)
     pages: list[Run] = field(default_factory=list)
     redesigns: dict[str, Run] = field(default_factory=dict)
-    values: list[str] = field(default_factory=list)
+    values: Sequence[str] = ()
 
     @property
     def runs(self) -> list[Run]:
@@ -170,13 +170,18 @@ class Bench:
         return result
 
 
-async def evaluated(apps: Sequence[App], only: str, rounds: int) -> AsyncIterator[Result]:
-    """Yield the results of all tasks with `only` in their names."""
+async def reported(apps: Sequence[App], only: str, rounds: int, console: Console) -> list[Result]:
+    """Measure all tasks with a part of `only` in their names, and tell of each; return their results."""
+    results = []
     async with lab() as here:
         for app in apps:
             async with app.site() as site:
                 for job in (job for job in app.jobs if any(part in job.name for part in only.split(","))):
-                    yield await Bench(here, app, site, job).measured(rounds)
+                    results.append(result := await Bench(here, app, site, job).measured(rounds))
+                    lines = [f"{app.name} {job.name}: {result.refused or 'learned'}"]
+                    lines += [f"  {run.told}, {run.ms:.0f} ms {run.why} {run.wrong}".rstrip() for run in result.runs]
+                    console.print("\n".join(lines), markup=False, highlight=False)
+    return results
 
 
 def shown(console: Console, results: Sequence[Result]) -> dict[str, object]:
@@ -188,13 +193,13 @@ def shown(console: Console, results: Sequence[Result]) -> dict[str, object]:
     for each in results:
         fast = [run.ms for run in each.replays if run.by_requests and run.done]
         slow = [run.ms for run in each.pages if run.done]
-        cells = ["", "", ""]
+        cells = [f"{statistics.median(times):.0f}" if times else "" for times in (slow, fast)]
         if fast and slow:
-            one, other = statistics.median(slow), statistics.median(fast)
-            ratios.append(one / other)
-            cells = [f"{one:.0f}", f"{other:.0f}", f"{one / other:.1f}"]
-        by = f"{len([run for run in each.replays if run.by_requests])} of {len(each.replays)}" if each.replays else ""
+            ratios.append(statistics.median(slow) / statistics.median(fast))
+            cells.append(f"{ratios[-1]:.1f}")
+        by = f"{sum(run.by_requests for run in each.replays)} of {len(each.replays)}"
         redesigned = ", ".join(f"{name}: {run.told}" for name, run in each.redesigns.items())
+        cells += [""] * (3 - len(cells))
         table.add_row(each.app, each.job, each.refused or "yes", by, *cells, redesigned)
     console.print(table)
     runs = [run for each in results for run in each.runs]
@@ -205,6 +210,7 @@ def shown(console: Console, results: Sequence[Result]) -> dict[str, object]:
         "refused": sum(bool(each.refused) for each in results),
         "replays": sum(len(each.replays) for each in results),
         "by_requests": sum(run.by_requests for each in results for run in each.replays),
+        "fell_back": sum(bool(run.why) for each in results for run in each.replays),
         "stopped": sum(not (run.done or run.wrong) for run in runs),
         "ratio_to_page": round(statistics.median(ratios), 1) if ratios else None,
         "wrong": sum(bool(run.wrong) for run in runs),
@@ -212,18 +218,6 @@ def shown(console: Console, results: Sequence[Result]) -> dict[str, object]:
         "redesigned": sum(len(each.redesigns) for each in results),
         "redesigned_by_requests": sum(run.by_requests for each in results for run in each.redesigns.values()),
     }
-
-
-async def reported(apps: Sequence[App], only: str, rounds: int, console: Console) -> list[Result]:
-    """Tell of each task as soon as it is measured; return all results."""
-    results: list[Result] = []
-    async for result in evaluated(apps, only, rounds):
-        results.append(result)
-        console.print(f"{result.app} {result.job}: {result.refused or 'learned'}", markup=False, highlight=False)
-        for run in result.runs:
-            told = f"  {run.told}, {run.ms:.0f} ms {run.why} {run.wrong}"
-            console.print(told.rstrip(), markup=False, highlight=False)
-    return results
 
 
 def main() -> int:
