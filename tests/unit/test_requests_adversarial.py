@@ -511,3 +511,16 @@ def test_a_field_that_was_empty_is_the_forms_own_as_well() -> None:
         for s in ("Monday", "Tuesday")
     ]
     assert replayed(recipe_of(*runs), {"s": "Friday"}, html(form.format("77"))).body == "draft=77&s=Friday"
+
+
+def test_a_token_that_stands_everywhere_is_regarded_so_often_and_no_more() -> None:
+    def run(s: str, token: str) -> Shown:
+        body = {f"k{at}": token for at in range(30)}
+        noise = [Exchange(0, "fetch", Request("GET", f"{SITE}/{at}"), data(body, f"/{at}")) for at in range(30)]
+        return shown(task(["s"]), {"s": s}, sent_json({"s": s, "token": token}), before=noise)
+
+    sketches = [sketch(run(*each)) for each in (("Monday", "tok-1111"), ("Tuesday", "tok-2222"))]
+    counts = [len(slot.sources) for call in sketches[0].calls for slot in call.slots]
+    assert 100 < max(counts) < 300
+    known = learned(learned(Knowledge(), sketches[0], (1,)), sketches[1], (1,))
+    assert known.recipe is not None, known.why_not

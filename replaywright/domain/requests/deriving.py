@@ -191,7 +191,8 @@ def _place(call: Call) -> str:
 
 
 def _common(options: Sequence[Sequence[Source]]) -> tuple[Source, ...]:
-    return tuple(dict.fromkeys(each for each in options[0] if all(each in other for other in options[1:])))
+    others = [frozenset(each) for each in options[1:]]
+    return tuple(dict.fromkeys(each for each in options[0] if all(each in other for other in others)))
 
 
 def _addressed(slots: Sequence[Slot], common: Mapping[Address, tuple[Source, ...]]) -> list[Slot]:

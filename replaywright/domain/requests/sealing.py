@@ -8,7 +8,7 @@ from replaywright.domain.step.fingerprints import digest
 
 def sealed(sketch: Sketch) -> Sketch:
     """Return the sketch without the constant texts of its requests."""
-    return _changed(sketch, lambda one: Sealed(digest=digest(one.text)) if isinstance(one, Constant) else one)
+    return _changed(sketch, lambda one: Sealed(digest=_digest(one.text)) if isinstance(one, Constant) else one)
 
 
 def unsealed(sketch: Sketch, texts: Mapping[str, str]) -> Sketch:
@@ -25,7 +25,11 @@ def unsealed(sketch: Sketch, texts: Mapping[str, str]) -> Sketch:
 def texts_in(sketch: Sketch) -> dict[str, str]:
     """Return the constant texts of a sketch by their digests."""
     sources = (source for call in sketch.calls for slot in _slots(call) for source in slot.sources)
-    return {digest(source.text): source.text for source in sources if isinstance(source, Constant)}
+    return {_digest(source.text): source.text for source in sources if isinstance(source, Constant)}
+
+
+def _digest(text: str) -> str:
+    return digest(text)[:24]
 
 
 def _slots(call: Call) -> Iterator[Slot]:

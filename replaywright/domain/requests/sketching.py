@@ -4,6 +4,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -57,6 +58,8 @@ VERIFICATION = -1
 """Number of the final verification among the steps."""
 CREDENTIALS = frozenset({"authorization", "proxy-authorization"})
 """Headers that are never kept as they were."""
+_PLACES = 200
+"""Places of a text that are regarded, those in the newest responses first."""
 _FETCHED = frozenset({"document", "xhr", "fetch"})
 """Kinds whose responses pages work with; all others only decorate."""
 _ITEMS = 8
@@ -203,7 +206,7 @@ class _Sketching:
         self, address: Address, text: str, exchange: Exchange, of_time: frozenset[Address]
     ) -> Iterator[Source]:
         """Yield all that explains a text, the likeliest first."""
-        found = list(self._found(text))
+        found = list(islice(self._found(text), _PLACES))
         if address[0] == "json":
             found = [
                 Found(ref=ref, place=place)
@@ -211,16 +214,17 @@ class _Sketching:
                 for place in keyed(self._documents[ref][1], address[-1], text)
             ] + found
         is_own_field = [each for each in found if _is_token(address, each.place)]
+        own_fields = frozenset(is_own_field)
         yield from is_own_field
         if address[0] in ("path", "query", "form", "part", "json"):
             yield from self._in_items(text)
         if address[0] == "header":
             yield from (FromCookie(name=name) for name, value in exchange.cookies.items() if value == text)
-            yield from (each for each in found if each not in is_own_field)
+            yield from (each for each in found if each not in own_fields)
         is_varying = address in of_time or address[-1] in CREDENTIALS
         yield from (each for each in self._own_sources(text) if not (is_varying and isinstance(each, Constant)))
         if address[0] != "header":
-            yield from (each for each in found if each not in is_own_field)
+            yield from (each for each in found if each not in own_fields)
 
     def _in_items(self, text: str) -> Iterator[Found]:
         """Yield the items of lists that a parameter names and that have a text."""
