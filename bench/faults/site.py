@@ -26,7 +26,7 @@ class Fault:
     """The exchange: the page of the form, or the form that sends the mail."""
     accepts: bool
     """The site gets the request."""
-    answers: Literal["as it is", "held", "never", "403", "502", "503"]
+    answers: Literal["as it is", "held", "never", "502", "503"]
     kills: bool
     """Whoever does the run is killed then."""
 
@@ -106,7 +106,7 @@ class FaultySite:
         match fault.answers:
             case "as it is" if answer is not None:
                 await _answer(writer, answer)
-            case "403" | "502" | "503":
+            case "502" | "503":
                 page = b"<!doctype html><title>Error</title><h1>Service unavailable</h1>"
                 headers = {"content-type": "text/html"}
                 await _answer(writer, httpx.Response(int(fault.answers), headers=headers, content=page))

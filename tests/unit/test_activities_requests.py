@@ -12,13 +12,14 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.requests.running import RequestActivities
 from activities.vault import Vault
-from replaywright.domain.requests.commands import RequestsRun, RunRequests, TaskRequests, is_sampled
+from replaywright.domain.requests.commands import BY_REQUESTS, RequestsRun, RunRequests, TaskRequests, is_sampled
 from replaywright.domain.requests.exchanges import Request, Response
 from replaywright.domain.requests.recipes import Knowledge
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.session.network_policy import NetworkPolicy
-from replaywright.domain.step.fingerprints import acts_of
-from replaywright.domain.step.outcomes import Status
+from replaywright.domain.step.fingerprints import acts_of, fingerprint
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.trace.trace import step_line
 from replaywright.errors import (
     Fenced,
     PolicyBlocked,
@@ -272,6 +273,22 @@ async def test_of_a_lost_worker_the_step_with_consequences_is_in_doubt_and_what_
     assert (lost.status, lost.outcomes[-1].reason) == ("open", "worker_lost")
     assert [outcome.digest for outcome in lost.outcomes] == [outcome.digest for outcome in seen.outcomes]
     assert lost.outcomes[-1].fingerprint == seen.outcomes[-1].fingerprint
+
+
+async def test_what_was_read_before_the_step_with_consequences_outlives_the_worker() -> None:
+    bench = Bench(RequestInDoubt("lost"))
+    await bench.run()
+    read = StepOutcome(status=Status.DONE, reason=BY_REQUESTS, extracted={"number": "17"})
+    more = {"task": "send", "attempt": BY_REQUESTS}
+    line = step_line(read, sequence=2, title="", run_id="run-1", epoch=1, given={}, more=more)
+    await bench.store.append_lines(tenant="t", lineage="run-1", lines=[line])
+    before = await bench.lost()
+    assert before.outcomes[2].extracted == {"number": "17"}
+    plan = bench.request.requests.plan
+    mark = ""
+    for index in range(SEND + 1):
+        mark = fingerprint(plan[index], VALUES, mark, before.outcomes[index - 1].digest if index else "")
+    assert before.outcomes[SEND].fingerprint == mark
 
 
 def test_one_run_in_twenty_is_sampled_and_the_same_run_always_is() -> None:

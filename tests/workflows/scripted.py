@@ -28,6 +28,7 @@ from replaywright.domain.plan.goal_runs import (
 )
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
 from replaywright.domain.recall.recall import Recalled, RecallRequest
+from replaywright.domain.requests.commands import RequestsRun, RunRequests
 from replaywright.domain.run.commands import (
     AWAIT,
     CommandOnStep,
@@ -149,6 +150,10 @@ class Script:
     """What presses have sent late."""
     listened: list[ListenRequest] = field(default_factory=list)
     resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
+    send: Callable[[RunRequests], Awaitable[RequestsRun]] | None = None
+    """What comes of doing a task by its requests."""
+    sent_before_loss: Callable[[RunRequests], RequestsRun] = lambda _request: RequestsRun(status="page")
+    """What may have been sent by a worker that was lost."""
     decide: Callable[[StepContext], bool] = lambda _request: True
     """Whether the condition of a step holds."""
     finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
@@ -517,6 +522,18 @@ def _of_goals(script: Script) -> list[Callable[..., object]]:
     return [recall, claim, release, judge, learn, label, plan]
 
 
+def _by_requests(script: Script) -> list[Callable[..., object]]:
+    @activity.defn(name="requests.run")
+    async def run_requests(request: RunRequests) -> RequestsRun:
+        return RequestsRun(status="page") if script.send is None else await script.send(request)
+
+    @activity.defn(name="requests.lost")
+    async def lost_requests(request: RunRequests) -> RequestsRun:
+        return script.sent_before_loss(request)
+
+    return [run_requests, lost_requests]
+
+
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], ...]:
     session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-host", host="h")
 
@@ -616,6 +633,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         key,
         _policy(script),
         _steered(script),
+        *_by_requests(script),
     ]
     return own, shared, of_models
 

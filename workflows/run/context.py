@@ -48,6 +48,8 @@ class RunContext:
         self.budget = RunBudget(run)
         self.last: StepOutcome | None = None
         """Outcome of the last step that was done in this execution."""
+        self.is_shown = True
+        """False: the browser that is there has not seen all of the run, as a part was done by requests."""
         self._searchable = Searchable(run)
         for note in run.state.goal.notes if run.state.goal is not None else ():
             self.board.note_text(note)

@@ -117,6 +117,7 @@ class Requests:
         If the run ends before, that step stands in its commits as what is known of it.
         """
         parts = self._parts
+        self._context.is_shown = False
         *before, sent = ran.outcomes
         for outcome in before:
             self._pass(parts.attempts.here(), outcome)
@@ -159,10 +160,14 @@ def requests_of(context: RunContext) -> TaskRequests:
 
 
 def shown_requests(context: RunContext) -> ShownRequests | None:
-    """Return a run as it was done by its page, for others to be done by its requests; None if it is not wanted."""
-    if not is_wanted(context) or why_page(context):
-        return None
+    """Return a run as it was done by its page, for others to be done by its requests.
+
+    None if it is not wanted, or if one browser has not seen all of it.
+    """
     state = context.state
+    is_whole = context.is_shown and not (state.totals.recoveries or state.totals.from_ledger)
+    if not (is_wanted(context) and is_whole) or why_page(context):
+        return None
     return ShownRequests(
         **requests_of(context).model_dump(),
         extracted=state.extracted,
