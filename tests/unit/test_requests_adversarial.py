@@ -409,10 +409,18 @@ def opened(at: str) -> Shown:
 
 def test_a_value_leads_to_no_other_path_or_host() -> None:
     recipe = recipe_of(opened("one"), opened("two"))
-    replaying = Replaying(recipe, {"at": "../x?y#z\r\nq"}, str, lambda _u, _n: None)
-    assert replaying.request(recipe.calls[0]).url == f"{SITE}/..%2Fx%3Fy%23z%0D%0Aq"
+    for hostile in ("../x", "x?y", "a b#c", "x\r\ny", "a%2Fb"):
+        with pytest.raises(Unexpected, match="at has characters"):
+            Replaying(recipe, {"at": hostile}, str, lambda _u, _n: None).request(recipe.calls[0])
+    recipe = recipe_of(opened("one.x"), opened("two.x"))
     with pytest.raises(Unexpected, match="a dot"):
         Replaying(recipe, {"at": ".."}, str, lambda _u, _n: None).request(recipe.calls[0])
+
+
+def test_a_value_is_escaped_where_scripts_send_it() -> None:
+    shape, slots = taken_apart(Request("GET", f"{SITE}/x?q=a"), "fetch")
+    filled = {**slots, ("path", "0"): "../x?y\r\n", ("query", "q", "0"): "a&b=c#d"}
+    assert put_together(shape, filled, "").url == f"{SITE}/..%2Fx%3Fy%0D%0A?q=a%26b%3Dc%23d"
 
 
 @pytest.mark.parametrize(

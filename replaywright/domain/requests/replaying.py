@@ -23,7 +23,7 @@ from replaywright.domain.requests.recipes import (
     Source,
 )
 from replaywright.domain.requests.sketching import is_gone, keys_of, query_of
-from replaywright.domain.requests.slots import WHOLE, path_in, put_together, taken_apart
+from replaywright.domain.requests.slots import WHOLE, Address, path_in, put_together, taken_apart
 from replaywright.domain.requests.texts import form_of, is_embedding, marks_of
 from replaywright.domain.requests.verdicts import faults_of, verdict_of, verdicts_of
 from replaywright.domain.step.fingerprints import digest
@@ -84,6 +84,9 @@ class Replaying:
             raise Unexpected(f"{_said(call)}: {error}") from error
 
     def _agreed(self, slot: Slot, call: Call, at: str) -> str:
+        for source in slot.sources:
+            if isinstance(source, Given):
+                self._require_plain(source.template, slot.address, call)
         texts = [self._text(source, call, at) for source in slot.sources]
         if any(text.splitlines() != texts[0].splitlines() for text in texts):
             where = " ".join(part for part in slot.address if not part.isdigit())
@@ -101,7 +104,6 @@ class Replaying:
             case Constant():
                 return source.text
             case Given():
-                self._require_plain(source.template, call)
                 return fill(source.template, self._values, self._secret)
             case Found():
                 place = with_labels(source.place, lambda text: fill(text, self._values))
@@ -118,9 +120,10 @@ class Replaying:
             case Sealed():
                 raise Unexpected(f"{_said(call)}: a part of it is not known")
 
-    def _require_plain(self, template: str, call: Call) -> None:
-        """Refuse values inside of longer texts with characters that the page may escape there."""
-        if not is_embedding(template):
+    def _require_plain(self, template: str, address: Address, call: Call) -> None:
+        """Refuse values with characters that a page may escape, or not: in longer texts, and where one is opened."""
+        is_opened = call.shape.kind == "document" and address[0] in ("path", "query")
+        if not (is_opened or is_embedding(template)):
             return
         for name in parameters_in(template):
             known = self._recipe.marks.get(name, "")
