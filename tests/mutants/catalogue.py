@@ -5,6 +5,7 @@ from tests.mutants.browsers import BROWSERS
 from tests.mutants.mutant import Mutant
 from tests.mutants.pages import PAGES
 from tests.mutants.recall import RECALL
+from tests.mutants.requests import REQUESTS
 from tests.mutants.stacks import STACKS
 from tests.mutants.teams import TEAMS
 
@@ -1598,4 +1599,5 @@ MUTANTS = (
     *TEAMS,
     *AGENTS,
     *RECALL,
+    *REQUESTS,
 )
