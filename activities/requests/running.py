@@ -52,6 +52,10 @@ _REQUEST_S = 30.0
 _MARGIN_S = 5.0
 """Time left for the store when a request has taken its own."""
 
+_SHOWN_S = 5.0
+"""Time that a site is given to show what it has accepted."""
+_AGAIN_S = 0.2
+
 
 class _NeedsPage(Exception):
     """The rest is for the page; the message says why."""
@@ -292,16 +296,33 @@ class _Sending:
             return self._for_page(f"step {call.step + 1}: the site refused its request ({status})")
         try:
             self._replaying.take(call, response)
-            for each in following:
-                if each.step == call.step:
-                    await self._send(each, self._filled(each))
-            outcome = self._outcome(call.step, Effect.COMMIT, _evidence(request, status, departed))
+            asked = [each for each in following if each.step == call.step]
+            outcome = await self._shown(call.step, asked, _evidence(request, status, departed))
         except (Unexpected, _NeedsPage, RequestNotSent, RequestInDoubt) as error:
             return self._in_doubt(request, str(error), departed, status)
         await self._record(call, outcome)
         hit("recorded")
         self._add(outcome)
         return None
+
+    async def _shown(self, step: int, asked: Sequence[Call], evidence: Evidence) -> StepOutcome:
+        """Return the outcome of a step with consequences; what is `asked` after it is asked again until that shows it.
+
+        Raises:
+            Unexpected: it does not in the time that a page's expectations are given, too.
+        """
+        waits = [each.within_ms or 0 for each in self._steps[step].expect]
+        until = time.perf_counter() + max([_SHOWN_S, *(wait / 1000 for wait in waits)])
+        until = min(until, self._over - _REQUEST_S - _MARGIN_S)
+        while True:
+            try:
+                for each in asked:
+                    await self._send(each, self._filled(each))
+                return self._outcome(step, Effect.COMMIT, evidence)
+            except Unexpected:
+                if not asked or time.perf_counter() > until:
+                    raise
+            await asyncio.sleep(_AGAIN_S)
 
     async def _intend(self, call: Call) -> None:
         """Write the intent.

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import timedelta
 from types import TracebackType
@@ -13,7 +14,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.requests.running import RequestActivities
 from activities.vault import Vault
 from replaywright.domain.requests.commands import BY_REQUESTS, RequestsRun, RunRequests, TaskRequests, is_sampled
-from replaywright.domain.requests.exchanges import Request, Response
+from replaywright.domain.requests.exchanges import Exchange, Request, Response
 from replaywright.domain.requests.recipes import Knowledge
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.session.network_policy import NetworkPolicy
@@ -30,7 +31,7 @@ from replaywright.errors import (
 )
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets, FakeStarts
-from tests.unit.test_requests import TWO, Site, known_of, task
+from tests.unit.test_requests import TWO, Site, known_of, shown, task
 
 SEND = 3
 VALUES = {"subject": "Friday", "priority": "Low"}
@@ -295,3 +296,36 @@ def test_one_run_in_twenty_is_sampled_and_the_same_run_always_is() -> None:
     sampled = [name for name in (f"run-{number}" for number in range(2000)) if is_sampled(name)]
     assert 60 < len(sampled) < 140
     assert all(is_sampled(name) for name in sampled)
+
+
+class Later(Site):
+    """Says in JSON what was sent, some questions late."""
+
+    def __init__(self, token: str, late: int) -> None:
+        super().__init__(token, note="Queued for")
+        self.late, self.asked = late, 0
+
+    def answer(self, request: Request) -> Response:
+        if request.url != ASKED.url:
+            return super().answer(request)
+        self.asked += 1
+        sent = [f"Sent to {fields['subject']}" for fields in self.sent] if self.asked > self.late else []
+        return Response(200, request.url, {"content-type": "application/json"}, json.dumps({"log": sent}))
+
+
+ASKED = Request("GET", "http://shop.test/api/log")
+
+
+@pytest.mark.parametrize(("late", "status"), [(0, "done"), (2, "done"), (10_000, "open")])
+async def test_a_site_that_shows_what_it_has_accepted_a_little_later_is_asked_again(late: int, status: str) -> None:
+    runs = []
+    for token, values in (("aaa1", ("Monday",)), ("bbb2", ("Tuesday", "High"))):
+        run = shown(site := Later(token, 0), *values)
+        told = Exchange(SEND, "fetch", ASKED, site.answer(ASKED))
+        runs.append(dataclasses.replace(run, exchanges=(*run.exchanges, told)))
+    bench = Bench(knowledge=known_of(*runs), site=Later("ccc3", late), limit_s=36)
+
+    ran = await bench.run()
+
+    assert (ran.status, len(bench.site.sent)) == (status, 1)
+    assert await bench.state() == ("COMMITTED" if status == "done" else "DISPATCHED", 1)
