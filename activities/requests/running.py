@@ -57,6 +57,9 @@ _SHOWN_S = 5.0
 _AGAIN_S = 0.2
 
 
+_LOST = "the worker was lost"
+
+
 class _NeedsPage(Exception):
     """The rest is for the page; the message says why."""
 
@@ -109,7 +112,9 @@ class RequestActivities:
 
     @activity.defn(name="requests.lost")
     async def lost_requests(self, request: RunRequests) -> RequestsRun:
-        """Return the outcomes up to the step with consequences that a lost attempt may have sent: it is in doubt.
+        """Return the outcomes up to the step with consequences that a lost attempt may have sent.
+
+        Unless the ledger has its outcome, that step is in doubt.
 
         Raises:
             StoreUnavailable: nobody can tell at the moment.
@@ -117,14 +122,16 @@ class RequestActivities:
         known = await self.recipes.known(tenant=request.tenant, key=request.requests.key)
         recipe = known.recipe
         if recipe is None or recipe.commit < 0:
-            return RequestsRun(status="page", reason="the worker was lost")
+            return RequestsRun(status="page", reason=_LOST)
         done = await self._done_before(request, recipe.calls[recipe.commit].step)
         marks = _Marks(request)
         mark = marks.next()
         for outcome in done:
             mark = marks.next(outcome)
+        where = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": mark}
+        recorded = (await self.store.look_up(**where, run_id="", content_key="")).outcome
         doubtful = StepOutcome(status=Status.IN_DOUBT, reason="worker_lost", fingerprint=mark, effect=Effect.COMMIT)
-        return RequestsRun(status="open", reason="the worker was lost", outcomes=(*done, doubtful))
+        return RequestsRun(status="open", reason=_LOST, outcomes=(*done, recorded or doubtful))
 
     async def _done_before(self, request: RunRequests, step: int) -> list[StepOutcome]:
         """Return the outcomes of the steps before the one with consequences: what they read is in the trace."""

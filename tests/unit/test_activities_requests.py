@@ -276,6 +276,12 @@ async def test_of_a_lost_worker_the_step_with_consequences_is_in_doubt_and_what_
     assert lost.outcomes[-1].fingerprint == seen.outcomes[-1].fingerprint
 
 
+async def test_of_a_worker_that_was_lost_with_its_outcome_recorded_the_ledger_has_that() -> None:
+    bench = Bench()
+    seen = await bench.run()
+    assert (await bench.lost()).outcomes[-1] == seen.outcomes[SEND]
+
+
 async def test_what_was_read_before_the_step_with_consequences_outlives_the_worker() -> None:
     bench = Bench(RequestInDoubt("lost"))
     await bench.run()

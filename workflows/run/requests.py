@@ -1,5 +1,6 @@
 """A task that is done by its requests, without a page, where enough runs have shown them."""
 
+import asyncio
 from datetime import timedelta
 
 from temporalio import workflow
@@ -75,7 +76,7 @@ class Requests:
         return ran.status == "done"
 
     async def _ran(self) -> RequestsRun:
-        """Ask a worker; if it was lost, what it may have sent is in doubt."""
+        """Have a worker send the requests; if the run is ended at the same moment, note what was sent."""
         context, parts = self._context, self._parts
         request = RunRequests(
             **context.scope,
@@ -84,32 +85,47 @@ class Requests:
             acts=tuple(context.course.act_at(index) for index in range(len(context.plan))),
             network=network_policy(context.run.task, context.run.values),
         )
-        limit = policies.OPEN_LIMIT + timedelta(milliseconds=sum(step.timeout_ms for step in context.plan))
-        terms = Terms(policies.ONCE, limit, cancellation=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED)
+        may_repeat = all(parts.attempts.at(index).may_repeat for index in range(len(context.plan)))
         context.show("sending its requests")
-        what = event_summary("do the task by its requests")
         parts.steering.all_begun = True
+        try:
+            return await self._sent(request, may_repeat=may_repeat)
+        except asyncio.CancelledError:  # also raised in place of an answer that came with it
+            parts.steering.is_ending = True
+            if not may_repeat:
+                await asyncio.shield(self._note_ended(request))
+            raise
+        finally:
+            parts.steering.all_begun = False
+            parts.browser.epoch += 2  # an intent that was taken back was so under the next one
+
+    async def _sent(self, request: RunRequests, *, may_repeat: bool) -> RequestsRun:
+        """Ask a worker; if it was lost, what it may have sent is in doubt."""
+        limit = policies.OPEN_LIMIT + timedelta(milliseconds=sum(step.timeout_ms for step in self._context.plan))
+        terms = Terms(policies.ONCE, limit, cancellation=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED)
+        what = event_summary("do the task by its requests")
         try:
             return await ask(ACTIVITY, request, RequestsRun, terms, activity_id="requests", summary=what)
         except ActivityError as error:
             if not (policies.is_loss(error) or policies.leaves_doubt(error)):
                 raise
             why = policies.said(error)
-            if policies.never_began(error) or all(
-                parts.attempts.at(index).may_repeat for index in range(len(context.plan))
-            ):
+            if may_repeat or policies.never_began(error):
                 return RequestsRun(status="page", reason=why)
-        finally:
-            parts.steering.all_begun = False
-            parts.browser.epoch += 2  # an intent that was taken back was so under the next one
-        return await ask(
-            LOST_ACTIVITY,
-            request,
-            RequestsRun,
-            ASKING,
-            activity_id="requests-lost",
-            summary=event_summary(f"look up what was in doubt: {why}"),
-        )
+        return await _left(request, why, ASKING)
+
+    async def _note_ended(self, request: RunRequests) -> None:
+        """Note what is known of the step with consequences of a run that is ended."""
+        try:
+            ran = await _left(request, "the run was ended", Terms(policies.ASKING, total=policies.NOTICE_TOTAL))
+        except ActivityError as error:
+            workflow.logger.warning("nobody can tell what the run has sent: %s", error.cause)
+            ran = RequestsRun(status="page")
+            self._context.warn("tier: requests: the run was ended while it was sending, and nobody can tell what")
+        if ran.outcomes:
+            line = known_of(self._parts.attempts.at(len(ran.outcomes) - 1), ran.outcomes[-1])
+            if line is not None:
+                self._context.add_commit(line)
 
     async def _resolved(self, ran: RequestsRun) -> None:
         """Bring a browser to the step with consequences that was sent, and resolve it: the last of the outcomes.
@@ -144,6 +160,12 @@ class Requests:
         self._runner.passed(attempt, outcome)
         if not outcome.effect.repeatable:
             self._context.add_commit(line_of(attempt, "done", left_by(outcome)))
+
+
+async def _left(request: RunRequests, why: str, terms: Terms) -> RequestsRun:
+    """Ask the ledger what an attempt has sent that was not heard of any more."""
+    what = event_summary(f"look up what was in doubt: {why}")
+    return await ask(LOST_ACTIVITY, request, RequestsRun, terms, activity_id=None, summary=what)
 
 
 def requests_of(context: RunContext) -> TaskRequests:
