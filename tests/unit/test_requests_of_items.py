@@ -148,6 +148,14 @@ def test_a_row_that_two_items_have_is_for_the_page() -> None:
     assert site.sent == []
 
 
+def test_items_may_have_words_for_numbers() -> None:
+    words = ({"Ada": ("MQ==", "Bern"), "Eve": ("Nw==", "Lyon")}, {"Bob": ("OA==", "Graz"), "Ada": ("MQ==", "Bern")})
+    recipe = recipe_of(shown(Site(words[0]), "Ada", "Oslo"), shown(Site(words[0]), "Eve", "Riga"))
+    site = Site(words[1])
+    replay(recipe, site, name="Bob", city="Porto")
+    assert site.sent == [("Bob", {"token": "token-of-Bob", "city": "Porto"})]
+
+
 def test_another_column_that_says_the_same_is_not_the_item() -> None:
     site = Site(items(Ada="Bob", Eve="Riga"))
     with pytest.raises(Unexpected, match="row_link is not there any more, or there are several"):

@@ -27,6 +27,7 @@ from tests.unit.test_static_documents import BROKEN, page
 
 ANY = TypeAdapter[Place](Place)
 FORM = FormAddress(action="/mail/send", method="POST", names=("agree", "body", "list", "size", "to", "token"))
+ANYWHERE = FORM.model_copy(update={"action": ""})
 
 
 def compose(token: str = "t0k3n", draft: str = "draft-17") -> Document:
@@ -54,8 +55,12 @@ def kinds(places: tuple[Place, ...]) -> list[str]:
 def test_a_value_is_found_at_each_of_its_places_and_at_the_same_places_of_another_document() -> None:
     places = places_of(compose(), "t0k3n")
 
-    assert places == (FormField(form=FORM, name="token"), MetaContent(name="csrf-token"))
-    assert [find(compose(token="other", draft="9"), place) for place in places] == ["other", "other"]
+    assert places == (
+        FormField(form=FORM, name="token"),
+        FormField(form=ANYWHERE, name="token"),
+        MetaContent(name="csrf-token"),
+    )
+    assert {find(compose(token="other", draft="9"), place) for place in places} == {"other"}
 
 
 def test_data_attributes_and_json_in_scripts_are_places() -> None:
@@ -79,7 +84,7 @@ def test_a_link_is_found_by_its_text_and_the_form_of_its_path() -> None:
 def test_a_choice_is_found_by_its_label() -> None:
     places = places_of(compose(), "7")
 
-    assert places == (FormOption(form=FORM, name="list", label="Friends & foes"),)
+    assert places == tuple(FormOption(form=form, name="list", label="Friends & foes") for form in (FORM, ANYWHERE))
     assert options_of(compose(), "list", "7") == ("Friends & foes",)
     assert options_of(compose(), "size", "s") == ("Small",)
     assert options_of(compose(), "agree", "yes") == ("I agree",)
@@ -100,14 +105,14 @@ def test_of_equal_forms_only_values_that_are_equal_have_an_address() -> None:
     document = page(row.format(1) + row.format(2))
 
     assert places_of(document, "1") == ()
-    assert kinds(places_of(document, "abcd")) == ["form_field"]
+    assert kinds(places_of(document, "abcd")) == ["form_field", "form_field"]
     assert form_fields(document, "https://mail.example/delete", "GET", ("id", "token")) is None
 
 
 def test_short_values_are_looked_for_in_forms_alone() -> None:
     document = page("<meta name=v content=12><form><input name=n value=12></form><p id=a data-n=12></p>")
 
-    assert kinds(places_of(document, "12")) == ["form_field"]
+    assert kinds(places_of(document, "12")) == ["form_field", "form_field"]
     assert places_of(document, "") == ()
 
 

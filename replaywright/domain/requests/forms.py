@@ -23,7 +23,7 @@ class FormAddress(Record):
     """The description of a form by which it is found again."""
 
     action: str
-    """Path of the address that it is sent to, decoded; `*` may stand for each segment with a digit."""
+    """Path of the address that it is sent to, decoded; `*` may stand for each segment with a digit; empty for any."""
     method: str
     """In upper case."""
     names: tuple[str, ...]
@@ -44,9 +44,9 @@ class Form:
 
     @property
     def addresses(self) -> tuple[FormAddress, ...]:
-        """The address that it has in common with forms for other items, and its own."""
-        like = self.address.model_copy(update={"action": path_like(self.action)})
-        return (like,) if like == self.address else (like, self.address)
+        """The address that it has in common with forms for other items, its own, and one by its fields alone."""
+        actions = (path_like(self.action), self.address.action, "")
+        return tuple(self.address.model_copy(update={"action": action}) for action in dict.fromkeys(actions))
 
     def values_labelled(self, name: str, label: str) -> set[str]:
         """Return the values of the choices of a field with this label: one if it says which."""

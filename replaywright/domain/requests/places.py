@@ -105,7 +105,8 @@ class RowLink(Record):
     """All that a part of the row says, such as a cell; it may be a template."""
     part: str
     """Which part that is: another column may say the same in another item's row."""
-    path_like: str
+    path_like: str = ""
+    """As of `LinkAddress`; empty for any, where items have words for numbers."""
 
 
 class FormTarget(Record):
@@ -191,8 +192,8 @@ def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator
             links = _links(document)
             yield from (url for _, said, url in links if (normalise(said), path_like(url)) == wanted)
         case RowLink(text=text, row=row, part=part, path_like=path):
-            wanted = (normalise(text), path)
-            links = [one for one in _links(document) if (normalise(one[1]), path_like(one[2])) == wanted]
+            named = (one for one in _links(document) if normalise(one[1]) == normalise(text))
+            links = [one for one in named if path in ("", path_like(one[2]))]
             yield from (url for link, _, url in links if normalise(_row_parts(link).get(part, "")) == normalise(row))
 
 
@@ -294,6 +295,7 @@ def _leading_to(document: Document, value: str) -> Iterator[Place]:
                 yield LinkAddress(text=text, path_like=path_like(url))
             for part, row in _row_parts(link).items():
                 yield RowLink(text=text, row=row, part=part, path_like=path_like(url))
+                yield RowLink(text=text, row=row, part=part)
 
 
 def _meta_names(meta: MarkupElement) -> list[str]:
