@@ -209,8 +209,23 @@ class _Sending:
         self._marks = _Marks(request)
         self._mark = self._marks.next()
         self._sent = 0
+        self._leaving: Request | None = None
+        """The request with consequences, once its turn has come."""
+        self._departed: list[float] = []
+        """Time at which the ledger has let it go."""
 
     async def result(self) -> RequestsRun:
+        """Return what came of it, also where the run is ended when the request with consequences has left."""
+        try:
+            return await self._result()
+        except asyncio.CancelledError:
+            if self._leaving is None or not self._departed:
+                raise
+            why = "the run was ended"
+            ended = self._for_page(why)
+            return ended if ended.outcomes else self._in_doubt(self._leaving, why, self._departed)
+
+    async def _result(self) -> RequestsRun:
         calls, commit = self._recipe.calls, self._recipe.commit
         for index, call in enumerate(calls):
             if index == commit:
@@ -278,7 +293,7 @@ class _Sending:
             return self._for_page(str(error))
         enter(call.step)
         hit("intended")
-        departed: list[float] = []
+        self._leaving, departed = request, self._departed
         try:
             response = await self._client.send(request, before_send=partial(self._let_go, departed))
         except (RequestNotSent, PolicyBlocked) as error:
@@ -291,9 +306,8 @@ class _Sending:
         except RequestInDoubt as error:
             return self._in_doubt(request, str(error), departed)
         except asyncio.CancelledError:
-            if departed:
-                return self._in_doubt(request, "the run was ended before its answer came", departed)
-            await self._release(call, "not sent: the run was ended")
+            if not departed:
+                await self._release(call, "not sent: the run was ended")
             raise
         self._sent += 1
         hit("acted")

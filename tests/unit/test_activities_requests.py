@@ -29,6 +29,7 @@ from replaywright.errors import (
     RequestNotSent,
     StoreUnavailable,
 )
+from replaywright.ports.ledger import Known, Recording
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets, FakeStarts
 from tests.unit.test_requests import TWO, Site, known_of, shown, task
@@ -274,6 +275,22 @@ async def test_of_a_lost_worker_the_step_with_consequences_is_in_doubt_and_what_
     assert (lost.status, lost.outcomes[-1].reason) == ("open", "worker_lost")
     assert [outcome.digest for outcome in lost.outcomes] == [outcome.digest for outcome in seen.outcomes]
     assert lost.outcomes[-1].fingerprint == seen.outcomes[-1].fingerprint
+
+
+async def test_a_run_that_is_ended_while_the_answer_is_recorded_tells_that_it_may_have_been_sent() -> None:
+    bench = Bench()
+    environment = bench.environment()
+    recorded = bench.store.record
+
+    async def record(recording: Recording) -> Known:
+        environment.cancel()
+        await asyncio.sleep(0)
+        return await recorded(recording)
+
+    bench.store.record = record  # type: ignore[method-assign]
+    ran = await environment.run(bench.activities.run_requests, bench.request)
+    assert (ran.status, ran.outcomes[-1].status) == ("open", Status.IN_DOUBT)
+    assert len(bench.site.sent) == 1
 
 
 async def test_of_a_worker_that_was_lost_with_its_outcome_recorded_the_ledger_has_that() -> None:
