@@ -27,7 +27,7 @@ from playwright.async_api import async_playwright
 from rich.console import Console
 from rich.table import Table
 
-from bench.faults.contenders import Contender, Ours, PeerUnderFaults, Said, Scripted
+from bench.faults.contenders import Contender, Ours, OursByRequests, PeerUnderFaults, Said, Scripted
 from bench.faults.site import FAULTS, Fault, FaultySite
 from bench.replaying.contest import Failed, Skipped
 from bench.replaying.flow import Flow, flow_on
@@ -39,7 +39,7 @@ from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 
-NAMES: Final = ("replaywright", "playwright", *PEERS)
+NAMES: Final = ("replaywright", "replaywright-requests", "playwright", *PEERS)
 ATTEMPTS: Final = 3
 LATE_S: Final = 3.0
 """Time that a mail which is on its way when a run ends has to arrive."""
@@ -122,7 +122,11 @@ async def measure(rounds: int, names: Sequence[str], faults: Sequence[Fault], co
             ours = Ours(flow)
             await ours.learn()
             script = Script(flow, playwright, await selectors_of(stage), checked=True)
-            mine: list[tuple[str, Contender]] = [("replaywright", ours), ("playwright", Scripted(script))]
+            mine: list[tuple[str, Contender]] = [
+                ("replaywright", ours),
+                ("replaywright-requests", OursByRequests(flow)),
+                ("playwright", Scripted(script)),
+            ]
             contenders = [one for name, one in mine if name in names] + [PeerUnderFaults(peer) for peer in peers]
             ledgers = [Ledger(contender) for contender in contenders]
             for ledger in ledgers:

@@ -1,7 +1,7 @@
 """Who does the run under faults: each can be killed, and begun again as its user's scheduler would."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
 from playwright.async_api import Error as PlaywrightError
@@ -10,6 +10,7 @@ from bench.replaying.contest import Failed, Learned
 from bench.replaying.flow import Flow
 from bench.replaying.peers import Peer
 from bench.replaying.script import Script
+from demo.main_job import MAILS
 from replaywright import __version__
 from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.cli.runs.starting import Order, start
@@ -83,6 +84,24 @@ class Ours:
         stage.kill_worker()
         await stage.worker_ended()
         await stage.start_worker()
+
+
+class OursByRequests(Ours):
+    """Replaywright without a page: what it sends was learned of runs with other values."""
+
+    name = "Replaywright, tier: requests"
+
+    def __init__(self, flow: Flow) -> None:
+        super().__init__(replace(flow, task=flow.task.model_copy(update={"tier": "requests"})))
+
+    async def learn(self) -> Learned | None:
+        """Do the flow through the page with the values of each of the demo's mails."""
+        flow = self._flow
+        for mail in MAILS.values():
+            self._flow = replace(flow, values={**flow.values, **mail})
+            await super().learn()
+        self._flow = flow
+        return None
 
 
 class Scripted:
