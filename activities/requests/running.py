@@ -144,9 +144,11 @@ class RequestActivities:
 
     async def _secrets(self, request: RunRequests, recipe: Recipe) -> Mapping[str, "_Secret"]:
         named = {name for call in recipe.calls for name in _secrets_of(call)}
+        if unknown := named - set(request.requests.secrets):
+            raise _NeedsPage(f"its requests name the secret {min(unknown)!r}, which the task does not")
         return {
             name: _Secret(BoundSecret(name, self.vault.domains(name)), await self.vault.value(name))
-            for name in sorted(named & set(request.requests.secrets))
+            for name in sorted(named)
         }
 
 
@@ -238,6 +240,10 @@ class _Sending:
                 await self._sent_safely(call)
             except (Unexpected, _NeedsPage, RequestNotSent, RequestInDoubt) as error:
                 return self._for_page(str(error))
+            except PolicyBlocked as error:
+                if index < commit or commit < 0:
+                    raise
+                return self._for_page(str(error))
         try:
             self._pass_until(len(self._steps))
             verification = self._verified()
@@ -277,8 +283,16 @@ class _Sending:
     async def _send(self, call: Call, request: Request) -> Response:
         response = await self._client.send(request)
         self._sent += 1
-        self._replaying.take(call, response)
+        await self._take(call, response)
         return response
+
+    async def _take(self, call: Call, response: Response) -> None:
+        """Keep a response, read in a thread: a long one takes longer than other activities can wait.
+
+        Raises:
+            Unexpected: it is not as it was.
+        """
+        await asyncio.to_thread(self._replaying.take, call, response)
 
     # ---------------------------------------------------------------------------------- consequences
 
@@ -316,10 +330,10 @@ class _Sending:
             await self._release(call, f"the site refused it: {status}")
             return self._for_page(f"step {call.step + 1}: the site refused its request ({status})")
         try:
-            self._replaying.take(call, response)
+            await self._take(call, response)
             asked = [each for each in following if each.step == call.step]
             outcome = await self._shown(call.step, asked, _evidence(request, status, departed))
-        except (Unexpected, _NeedsPage, RequestNotSent, RequestInDoubt) as error:
+        except (Unexpected, _NeedsPage, RequestNotSent, RequestInDoubt, PolicyBlocked) as error:
             return self._in_doubt(request, str(error), departed, status)
         await self._record(call, outcome)
         hit("recorded")

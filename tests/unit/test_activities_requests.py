@@ -16,6 +16,7 @@ from activities.vault import Vault
 from replaywright.domain.requests.commands import BY_REQUESTS, RequestsRun, RunRequests, TaskRequests, is_sampled
 from replaywright.domain.requests.exchanges import Exchange, Request, Response
 from replaywright.domain.requests.recipes import Knowledge
+from replaywright.domain.requests.sketching import Shown
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.step.fingerprints import acts_of, fingerprint
@@ -32,7 +33,7 @@ from replaywright.errors import (
 from replaywright.ports.ledger import Known, Recording
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets, FakeStarts
-from tests.unit.test_requests import TWO, Site, known_of, shown, task
+from tests.unit.test_requests import SITE, TWO, Site, known_of, shown, task
 
 SEND = 3
 VALUES = {"subject": "Friday", "priority": "Low"}
@@ -352,3 +353,27 @@ async def test_a_site_that_shows_what_it_has_accepted_a_little_later_is_asked_ag
 
     assert (ran.status, len(bench.site.sent)) == (status, 1)
     assert await bench.state() == ("COMMITTED" if status == "done" else "DISPATCHED", 1)
+
+
+class Closed(Client):
+    """The policy does not let the list be asked for."""
+
+    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> Response:
+        if request.url.endswith("/list"):
+            raise PolicyBlocked("it is not allowed", rule="network")
+        return await super().send(request, before_send=before_send)
+
+
+async def test_a_rule_that_forbids_what_follows_leaves_the_step_that_was_sent_in_doubt() -> None:
+    def listed(run: Shown) -> Shown:
+        body = f"<p>Sent to {run.values['subject']}</p>"
+        answer = Response(200, f"{SITE}/list", {"content-type": "text/html"}, body)
+        asked = Exchange(SEND, "document", Request("GET", f"{SITE}/list"), answer, is_main=True)
+        verify = task(verify=[{"url_contains": "/list"}]).verify
+        return dataclasses.replace(run, exchanges=(*run.exchanges, asked), verify=verify)
+
+    bench = Bench(knowledge=known_of(*map(listed, TWO)))
+    bench.client = Closed(bench.site, None)
+    ran = await bench.run()
+    assert (ran.status, ran.outcomes[-1].status, len(bench.site.sent)) == ("open", Status.IN_DOUBT, 1)
+    assert await bench.state() == ("DISPATCHED", 1)
