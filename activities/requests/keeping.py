@@ -10,7 +10,7 @@ from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.requests.commands import ShownRequests
 from replaywright.domain.requests.deriving import learned
 from replaywright.domain.requests.recipes import Knowledge
-from replaywright.domain.requests.sketching import Shown, Unfit, sketch
+from replaywright.domain.requests.sketching import ShownRun, Unfit, sketch
 from replaywright.domain.secrets.redaction import redact
 from replaywright.domain.session.sessions import OfRun
 from replaywright.errors import PolicyBlocked, SecretMissing, StoreUnavailable, ValueTooLarge
@@ -32,7 +32,7 @@ class RequestKeeping:
             secrets = {name: await self._vault.value(name) for name in shown.secrets}
         except (PolicyBlocked, SecretMissing) as error:
             return str(error)
-        seen = Shown(
+        seen = ShownRun(
             run_id=run.run_id,
             plan=tuple(filled_step(step, shown.values) for step in shown.plan),
             written=shown.plan,
@@ -57,7 +57,7 @@ class RequestKeeping:
         return knowledge.why_not
 
 
-def _learned(known: Knowledge, seen: Shown) -> Knowledge:
+def _learned(known: Knowledge, seen: ShownRun) -> Knowledge:
     """Return what is known with one more run; for a thread, as it reads all responses.
 
     Raises:

@@ -18,8 +18,8 @@ from replaywright.domain.common.templates import secrets_in
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.requests.commands import BY_REQUESTS, WITHOUT_PAGE, RequestsRun, RunRequests
-from replaywright.domain.requests.exchanges import Request, Response
-from replaywright.domain.requests.recipes import Call, Given, Recipe
+from replaywright.domain.requests.exchanges import Request, SiteResponse
+from replaywright.domain.requests.recipes import GivenText, Recipe, RecipeCall
 from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
 from replaywright.domain.requests.sketching import VERIFICATION
 from replaywright.domain.run.redacted import Redacts, redacted_outcome
@@ -174,9 +174,14 @@ class _Marks:
         return self._previous
 
 
-def _secrets_of(call: Call) -> frozenset[str]:
+def _secrets_of(call: RecipeCall) -> frozenset[str]:
     return frozenset().union(
-        *(secrets_in(source.template) for slot in call.slots for source in slot.sources if isinstance(source, Given))
+        *(
+            secrets_in(source.template)
+            for slot in call.slots
+            for source in slot.sources
+            if isinstance(source, GivenText)
+        )
     )
 
 
@@ -265,12 +270,12 @@ class _Sending:
         status: Literal["open", "page"] = "open" if until else "page"
         return RequestsRun(status=status, reason=self._hides.redact(reason), outcomes=outcomes, sent=self._sent)
 
-    async def _sent_safely(self, call: Call) -> None:
+    async def _sent_safely(self, call: RecipeCall) -> None:
         """Send a request that may be sent again."""
         self._pass_until(call.step)
         await self._send(call, self._filled(call))
 
-    def _filled(self, call: Call) -> Request:
+    def _filled(self, call: RecipeCall) -> Request:
         if self._over - time.perf_counter() < _REQUEST_S + _MARGIN_S:
             raise _NeedsPage(f"step {call.step + 1}: the site is too slow for the rest of its requests")
         request = self._replaying.request(call)
@@ -280,13 +285,13 @@ class _Sending:
                 raise _NeedsPage(refusal)
         return request
 
-    async def _send(self, call: Call, request: Request) -> Response:
+    async def _send(self, call: RecipeCall, request: Request) -> SiteResponse:
         response = await self._client.send(request)
         self._sent += 1
         await self._take(call, response)
         return response
 
-    async def _take(self, call: Call, response: Response) -> None:
+    async def _take(self, call: RecipeCall, response: SiteResponse) -> None:
         """Keep a response, read in a thread: a long one takes longer than other activities can wait.
 
         Raises:
@@ -296,7 +301,7 @@ class _Sending:
 
     # ---------------------------------------------------------------------------------- consequences
 
-    async def _committed(self, call: Call, following: Sequence[Call]) -> RequestsRun | None:
+    async def _committed(self, call: RecipeCall, following: Sequence[RecipeCall]) -> RequestsRun | None:
         """Send the request with consequences and those `following` in its step; return the end if a page is needed."""
         try:
             self._pass_until(call.step)
@@ -340,7 +345,7 @@ class _Sending:
         self._add(outcome)
         return None
 
-    async def _shown(self, step: int, asked: Sequence[Call], evidence: Evidence) -> StepOutcome:
+    async def _shown(self, step: int, asked: Sequence[RecipeCall], evidence: Evidence) -> StepOutcome:
         """Return the outcome of a step with consequences; what is `asked` after it is asked again until that shows it.
 
         Raises:
@@ -359,7 +364,7 @@ class _Sending:
                     raise
             await asyncio.sleep(_AGAIN_S)
 
-    async def _intend(self, call: Call) -> None:
+    async def _intend(self, call: RecipeCall) -> None:
         """Write the intent.
 
         Raises:
@@ -393,7 +398,7 @@ class _Sending:
         departed.append(time.time())
         hit("dispatched")
 
-    async def _release(self, call: Call, who: str) -> None:
+    async def _release(self, call: RecipeCall, who: str) -> None:
         """Take back an intent of which nothing came, under the next epoch: this attempt is over."""
         address, epoch = self._address, self._request.epoch + 1
         try:
@@ -414,7 +419,7 @@ class _Sending:
         outcome = redacted_outcome(outcome, self._hides)
         return RequestsRun(status="open", reason=outcome.message, outcomes=(*self._outcomes, outcome), sent=self._sent)
 
-    async def _record(self, call: Call, outcome: StepOutcome) -> None:
+    async def _record(self, call: RecipeCall, outcome: StepOutcome) -> None:
         request, step = self._request, self._request.requests.plan[call.step]
         recording = Recording(
             run_id=request.run_id,

@@ -7,7 +7,7 @@ from typing import Final
 import httpcore
 import httpx
 
-from replaywright.domain.requests.exchanges import BODY_LIMIT, Response
+from replaywright.domain.requests.exchanges import BODY_LIMIT, SiteResponse
 
 ENCODINGS: Final = "gzip, deflate"
 """Value of Accept-Encoding."""
@@ -19,16 +19,16 @@ _AS_WINDOWS: Final = frozenset({"ascii", "us-ascii", "iso-8859-1", "iso8859-1", 
 """Names of charsets that browsers read as windows-1252."""
 
 
-async def read_answer(answer: httpcore.Response, url: str) -> tuple[Response, list[str]]:
+async def read_answer(answer: httpcore.Response, url: str) -> tuple[SiteResponse, list[str]]:
     """Read a response to its end, or to the limit of its body; return it with the values of its headers Set-Cookie."""
     received = httpx.Response(answer.status, headers=answer.headers, stream=_Received(answer))
     headers = {name.lower(): value for name, value in received.headers.items()}
     headers.pop("set-cookie", None)
-    head = Response(answer.status, url, headers)
+    head = SiteResponse(answer.status, url, headers)
     data = await _body(received)
     body = _text(data, received.charset_encoding) if _TEXT.fullmatch(head.media_type) else ""
     cookies = [value.decode("latin-1") for name, value in answer.headers if name.lower() == b"set-cookie"]
-    return Response(answer.status, url, headers, body), cookies
+    return SiteResponse(answer.status, url, headers, body), cookies
 
 
 async def _body(received: httpx.Response) -> bytes:

@@ -14,7 +14,7 @@ import httpcore
 from ada_url import URL
 
 from replaywright.domain.common.urls import DEFAULT_PORTS, WebAddress, bracketed, web_address
-from replaywright.domain.requests.exchanges import Request, Response
+from replaywright.domain.requests.exchanges import Request, SiteResponse
 from replaywright.domain.session.network_policy import HostRule, NetworkPolicy
 from replaywright.errors import InputInvalid, RequestFailed, RequestInDoubt, RequestNotSent
 from replaywright.http.answers import ENCODINGS, read_answer
@@ -110,7 +110,7 @@ class HttpSiteClient:
         """See `SiteClient.cookie`."""
         return self._cookies.value(url, name)
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> Response:
+    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
         """See `SiteClient.send`."""
         departure = RequestUnderWay(acts=request.is_unsafe or before_send is not None, before_send=before_send)
         redirects = 0
@@ -135,7 +135,7 @@ class HttpSiteClient:
             raise kind(f"no complete answer came within {self._timeout_s:g} seconds") from None
         raise RequestInDoubt(f"it was answered by more than {REDIRECTS} redirects")
 
-    async def _exchange(self, request: Request, departure: RequestUnderWay, *, may_reuse: bool = True) -> Response:
+    async def _exchange(self, request: Request, departure: RequestUnderWay, *, may_reuse: bool = True) -> SiteResponse:
         """Send one request and read its response, which may be a redirect."""
         address = _address(request)
         departure.body_bytes = len(request.body.encode())
@@ -153,7 +153,7 @@ class HttpSiteClient:
             raise _failure(address, departure, exc) from (None if isinstance(exc, httpcore.ProtocolError) else exc)
         return response
 
-    async def _carried(self, line: SiteConnection, request: Request, address: WebAddress) -> Response:
+    async def _carried(self, line: SiteConnection, request: Request, address: WebAddress) -> SiteResponse:
         try:
             answer = await line.connection.handle_async_request(self._outgoing(request, address))
             try:
@@ -217,7 +217,7 @@ def _address(request: Request) -> WebAddress:
         raise RequestNotSent("its address is no http or https address that can be opened") from None
 
 
-def _following(request: Request, response: Response) -> Request | None:
+def _following(request: Request, response: SiteResponse) -> Request | None:
     try:
         return next_request(request, response)
     except ValueError:

@@ -5,7 +5,7 @@ from typing import Final
 from ada_url import URL
 
 from replaywright.domain.common.urls import origin_of, without_usual_port
-from replaywright.domain.requests.exchanges import Request, Response
+from replaywright.domain.requests.exchanges import Request, SiteResponse
 
 _STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 _OF_BODY: Final = frozenset({"content-encoding", "content-language", "content-location", "content-type", "origin"})
@@ -16,7 +16,7 @@ _ANYWHERE: Final = frozenset(
 """Headers that another origin gets without being asked (CORS); it may get no token that was for the first."""
 
 
-def next_request(request: Request, response: Response) -> Request | None:
+def next_request(request: Request, response: SiteResponse) -> Request | None:
     """Return the request that a response leads to; None if it is no redirect.
 
     Raises:

@@ -1,10 +1,10 @@
-"""What an activity needs to send requests to sites without a browser."""
+"""Clients by which activities send requests to sites without a browser."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from replaywright.domain.requests.exchanges import Request, Response
+from replaywright.domain.requests.exchanges import Request, SiteResponse
 from replaywright.domain.session.network_policy import NetworkPolicy
 
 
@@ -28,7 +28,7 @@ class SiteClient(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> Response:
+    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
         """Send a request, follow redirects as browsers do, and return the last response.
 
         A request that may change something, or that has a `before_send`, never leaves twice. Any other is repeated once

@@ -1,4 +1,4 @@
-"""What an activity needs of the store of requests."""
+"""The store of requests, as activities use it."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from replaywright.domain.requests.recipes import Knowledge
 
 
 class RecipeStore(Protocol):
-    """What is known of the requests of each task. Raises `StoreUnavailable` when the store cannot be reached."""
+    """Knowledge of the requests of each task. Raises `StoreUnavailable` when the store cannot be reached."""
 
     async def known(self, *, tenant: str, key: str) -> Knowledge:
         """Return what is known of a task's requests; what cannot be read, or was altered, counts as nothing."""

@@ -14,9 +14,9 @@ from temporalio.testing import ActivityEnvironment
 from activities.requests.running import RequestActivities
 from activities.vault import Vault
 from replaywright.domain.requests.commands import BY_REQUESTS, RequestsRun, RunRequests, TaskRequests, is_sampled
-from replaywright.domain.requests.exchanges import Exchange, Request, Response
+from replaywright.domain.requests.exchanges import Exchange, Request, SiteResponse
 from replaywright.domain.requests.recipes import Knowledge
-from replaywright.domain.requests.sketching import Shown
+from replaywright.domain.requests.sketching import ShownRun
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.step.fingerprints import acts_of, fingerprint
@@ -37,7 +37,7 @@ from tests.unit.test_requests import SITE, TWO, Site, known_of, shown, task
 
 SEND = 3
 VALUES = {"subject": "Friday", "priority": "Low"}
-Answered = Response | ReplaywrightError | None
+Answered = SiteResponse | ReplaywrightError | None
 
 
 class Client:
@@ -56,7 +56,7 @@ class Client:
     ) -> None:
         """Keep nothing."""
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> Response:
+    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
         if before_send is None:
             return self.site.answer(request)
         if isinstance(self.answer, RequestNotSent):
@@ -148,8 +148,8 @@ class Bench:
         return [(line["sequence"], line["status"]) for line in lines if line["kind"] == "step"]
 
 
-def page(status: int, *, redirects: int = 0) -> Response:
-    return Response(status, "http://shop.test/send", {"content-type": "text/html"}, "<p>?</p>", redirects)
+def page(status: int, *, redirects: int = 0) -> SiteResponse:
+    return SiteResponse(status, "http://shop.test/send", {"content-type": "text/html"}, "<p>?</p>", redirects)
 
 
 async def test_an_answer_as_it_was_is_recorded_as_done() -> None:
@@ -329,12 +329,12 @@ class Later(Site):
         super().__init__(token, note="Queued for")
         self.late, self.asked = late, 0
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> SiteResponse:
         if request.url != ASKED.url:
             return super().answer(request)
         self.asked += 1
         sent = [f"Sent to {fields['subject']}" for fields in self.sent] if self.asked > self.late else []
-        return Response(200, request.url, {"content-type": "application/json"}, json.dumps({"log": sent}))
+        return SiteResponse(200, request.url, {"content-type": "application/json"}, json.dumps({"log": sent}))
 
 
 ASKED = Request("GET", "http://shop.test/api/log")
@@ -358,16 +358,16 @@ async def test_a_site_that_shows_what_it_has_accepted_a_little_later_is_asked_ag
 class Closed(Client):
     """The policy does not let the list be asked for."""
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> Response:
+    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
         if request.url.endswith("/list"):
             raise PolicyBlocked("it is not allowed", rule="network")
         return await super().send(request, before_send=before_send)
 
 
 async def test_a_rule_that_forbids_what_follows_leaves_the_step_that_was_sent_in_doubt() -> None:
-    def listed(run: Shown) -> Shown:
+    def listed(run: ShownRun) -> ShownRun:
         body = f"<p>Sent to {run.values['subject']}</p>"
-        answer = Response(200, f"{SITE}/list", {"content-type": "text/html"}, body)
+        answer = SiteResponse(200, f"{SITE}/list", {"content-type": "text/html"}, body)
         asked = Exchange(SEND, "document", Request("GET", f"{SITE}/list"), answer, is_main=True)
         verify = task(verify=[{"url_contains": "/list"}]).verify
         return dataclasses.replace(run, exchanges=(*run.exchanges, asked), verify=verify)

@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 
 from replaywright.domain.requests.deriving import learned
-from replaywright.domain.requests.exchanges import Exchange, Request, Response
-from replaywright.domain.requests.recipes import Found, FromCookie, Given, Knowledge, Recipe
+from replaywright.domain.requests.exchanges import Exchange, Request, SiteResponse
+from replaywright.domain.requests.recipes import CookieText, FoundText, GivenText, Knowledge, Recipe
 from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
-from replaywright.domain.requests.sketching import VERIFICATION, Shown, Unfit, sketch
+from replaywright.domain.requests.sketching import VERIFICATION, ShownRun, Unfit, sketch
 from replaywright.domain.requests.slots import WHOLE
 from replaywright.domain.task.tasks import Task, parse_task
 
@@ -50,7 +50,7 @@ class Site:
         self.token, self.action, self.note, self.number = token, action, note, number
         self.sent: list[dict[str, str]] = []
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> SiteResponse:
         path = request.url.removeprefix(SITE).partition("?")[0]
         if request.method == "GET" and path == "/new":
             return self._page(
@@ -64,15 +64,15 @@ class Site:
         if path == self.action and fields.get("csrf") == self.token:
             self.sent.append(fields)
             return self._page(f"<p>{self.note} {fields['subject']}</p>", "/sent")
-        return Response(403, SITE + path, {"content-type": "text/html"}, "<p>no</p>")
+        return SiteResponse(403, SITE + path, {"content-type": "text/html"}, "<p>no</p>")
 
-    def _page(self, body: str, path: str) -> Response:
-        return Response(
+    def _page(self, body: str, path: str) -> SiteResponse:
+        return SiteResponse(
             200, SITE + path, {"content-type": "text/html; charset=utf-8"}, f"<html><body>{body}</body></html>"
         )
 
 
-def shown(site: Site, subject: str, priority: str = "Normal", **more: Any) -> Shown:
+def shown(site: Site, subject: str, priority: str = "Normal", **more: Any) -> ShownRun:
     """A run through the page."""
     own = task()
     values = {"subject": subject, "priority": priority}
@@ -81,7 +81,7 @@ def shown(site: Site, subject: str, priority: str = "Normal", **more: Any) -> Sh
     fields = {"csrf": site.token, "folder": site.number, "subject": subject, "priority": number}
     headers = {"content-type": "application/x-www-form-urlencoded", "origin": SITE, "referer": f"{SITE}/new"}
     second = Request("POST", f"{SITE}{site.action}", headers, urlencode(fields))
-    return Shown(
+    return ShownRun(
         **{
             "run_id": f"run-{subject}",
             "plan": filled(own, values),
@@ -105,7 +105,7 @@ def filled(own: Task, values: Mapping[str, str]) -> tuple[Any, ...]:
     return tuple(filled_step(step, values) for step in own.steps)
 
 
-def known_of(*runs: Shown) -> Knowledge:
+def known_of(*runs: ShownRun) -> Knowledge:
     known = Knowledge()
     for run in runs:
         known = Knowledge.model_validate_json(known.model_dump_json())
@@ -113,7 +113,7 @@ def known_of(*runs: Shown) -> Knowledge:
     return known
 
 
-def recipe_of(*runs: Shown) -> Recipe:
+def recipe_of(*runs: ShownRun) -> Recipe:
     known = known_of(*runs)
     assert known.recipe is not None, known.why_not
     return known.recipe
@@ -142,13 +142,13 @@ def test_one_run_is_not_enough() -> None:
 def test_the_parts_of_a_form_come_from_parameters_and_from_the_page_before() -> None:
     recipe = recipe_of(*TWO)
     found = sources(recipe, recipe.commit)
-    assert isinstance(found[("form", "csrf", "0")], Found)
-    assert isinstance(found[("form", "folder", "0")], Found)
-    assert found[("form", "subject", "0")] == Given(template="{{subject}}")
+    assert isinstance(found[("form", "csrf", "0")], FoundText)
+    assert isinstance(found[("form", "folder", "0")], FoundText)
+    assert found[("form", "subject", "0")] == GivenText(template="{{subject}}")
     option = found[("form", "priority", "0")]
-    assert isinstance(option, Found)
+    assert isinstance(option, FoundText)
     assert (option.place.kind, getattr(option.place, "label", "")) == ("option", "{{priority}}")
-    assert isinstance(found[WHOLE], Found)
+    assert isinstance(found[WHOLE], FoundText)
     assert found[WHOLE].place.kind == "form_target"
 
 
@@ -197,19 +197,19 @@ def test_an_answer_of_another_status_is_not_taken() -> None:
     first = recipe.calls[0]
     replaying.take(first, site.answer(replaying.request(first)))
     with pytest.raises(Unexpected, match="the answer is 500, it was 200"):
-        replaying.take(recipe.calls[1], Response(500, f"{SITE}/sent", {"content-type": "text/html"}, ""))
-    page = Response(200, f"{SITE}/login", {"content-type": "text/html"}, "<p>sign in</p>")
+        replaying.take(recipe.calls[1], SiteResponse(500, f"{SITE}/sent", {"content-type": "text/html"}, ""))
+    page = SiteResponse(200, f"{SITE}/login", {"content-type": "text/html"}, "<p>sign in</p>")
     with pytest.raises(Unexpected, match=r"it led to .*/login"):
         replaying.take(recipe.calls[1], page)
 
 
-def changed(run: Shown, at: int, **parts: Any) -> Shown:
+def changed(run: ShownRun, at: int, **parts: Any) -> ShownRun:
     exchanges = list(run.exchanges)
     exchanges[at] = dataclasses.replace(exchanges[at], **parts)
     return dataclasses.replace(run, exchanges=tuple(exchanges))
 
 
-def with_body(run: Shown, **fields: str) -> Shown:
+def with_body(run: ShownRun, **fields: str) -> ShownRun:
     request = run.exchanges[1].request
     body = urlencode({**dict(parse_qsl(request.body)), **fields})
     return changed(run, 1, request=dataclasses.replace(request, body=body))
@@ -252,7 +252,7 @@ def test_an_expectation_that_no_answer_shows_is_refused() -> None:
         (changed(TWO[0], 0, kind="websocket"), "WebSocket"),
     ],
 )
-def test_what_cannot_be_replayed_says_why(run: Shown, why: str) -> None:
+def test_what_cannot_be_replayed_says_why(run: ShownRun, why: str) -> None:
     with pytest.raises(Unfit, match=why):
         sketch(run)
 
@@ -265,11 +265,11 @@ def test_a_run_that_contradicts_the_others_begins_anew() -> None:
     assert known.recipe is not None
 
 
-def api(token: str, subject: str, cookie: str) -> Shown:
+def api(token: str, subject: str, cookie: str) -> ShownRun:
     """A page of scripts: a token of a header by a cookie, JSON both ways."""
     own = task(verify=[{"text_contains": "{{subject}}"}])
     values = {"subject": subject, "priority": "Normal"}
-    page = Response(
+    page = SiteResponse(
         200, f"{SITE}/new", {"content-type": "text/html"}, f'<meta name="token" content="{token}"><p>App</p>'
     )
     answer = {"id": 5, "note": f"Sent to {subject}"}
@@ -279,8 +279,8 @@ def api(token: str, subject: str, cookie: str) -> Shown:
         {"content-type": "application/json", "x-token": token, "x-xsrf": cookie, "origin": SITE},
         json.dumps({"subject": subject, "copies": 1, "flags": [], "draft": False}),
     )
-    response = Response(201, f"{SITE}/api/mails", {"content-type": "application/json"}, json.dumps(answer))
-    return Shown(
+    response = SiteResponse(201, f"{SITE}/api/mails", {"content-type": "application/json"}, json.dumps(answer))
+    return ShownRun(
         run_id=subject,
         plan=filled(own, values),
         written=own.steps,
@@ -298,17 +298,19 @@ def api(token: str, subject: str, cookie: str) -> Shown:
 def test_json_and_tokens_of_headers() -> None:
     recipe = recipe_of(api("tok-11", "Monday", "c-1"), api("tok-22", "Tuesday", "c-2"))
     found = sources(recipe, recipe.commit)
-    assert found[("header", "x-xsrf")] == FromCookie(name="xsrf")
-    assert isinstance(found[("header", "x-token")], Found)
+    assert found[("header", "x-xsrf")] == CookieText(name="xsrf")
+    assert isinstance(found[("header", "x-token")], FoundText)
     replaying = Replaying(recipe, {"subject": '"x"'}, str, lambda _url, name: f"value of {name}")
-    page = Response(200, f"{SITE}/new", {"content-type": "text/html"}, '<meta name="token" content="tok-33">')
+    page = SiteResponse(200, f"{SITE}/new", {"content-type": "text/html"}, '<meta name="token" content="tok-33">')
     replaying.take(recipe.calls[0], page)
     request = replaying.request(recipe.calls[1])
     assert json.loads(request.body) == {"subject": '"x"', "copies": 1, "flags": [], "draft": False}
     assert request.headers["x-token"] == "tok-33"
     assert request.headers["x-xsrf"] == "value of xsrf"
     with pytest.raises(Unexpected, match="has no"):
-        replaying.take(recipe.calls[1], Response(201, f"{SITE}/api/mails", {"content-type": "application/json"}, "{}"))
+        replaying.take(
+            recipe.calls[1], SiteResponse(201, f"{SITE}/api/mails", {"content-type": "application/json"}, "{}")
+        )
 
 
 @pytest.mark.parametrize("verify", [[], [{"text_contains": "Send"}]])

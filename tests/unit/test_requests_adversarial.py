@@ -11,10 +11,10 @@ import pytest
 
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.requests.deriving import learned
-from replaywright.domain.requests.exchanges import Exchange, Request, Response
+from replaywright.domain.requests.exchanges import Exchange, Request, SiteResponse
 from replaywright.domain.requests.recipes import Knowledge, Recipe
 from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
-from replaywright.domain.requests.sketching import Shown, Unfit, sketch
+from replaywright.domain.requests.sketching import ShownRun, Unfit, sketch
 from replaywright.domain.requests.slots import put_together, says_the_same, taken_apart
 from replaywright.domain.requests.texts import form_of, is_of_time, templates_of
 from replaywright.domain.step.fingerprints import digest
@@ -33,12 +33,12 @@ def task(parameters: Sequence[str], *steps: Mapping[str, Any], **more: Any) -> T
     return parse_task({**data, "parameters": {name: {} for name in parameters}, **more}, "test")
 
 
-def html(body: str, path: str = "/new") -> Response:
-    return Response(200, SITE + path, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
+def html(body: str, path: str = "/new") -> SiteResponse:
+    return SiteResponse(200, SITE + path, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
 
 
-def data(value: Any, path: str = "/api/orders", status: int = 200) -> Response:
-    return Response(status, SITE + path, {"content-type": "application/json"}, json.dumps(value))
+def data(value: Any, path: str = "/api/orders", status: int = 200) -> SiteResponse:
+    return SiteResponse(status, SITE + path, {"content-type": "application/json"}, json.dumps(value))
 
 
 def posted(fields: Mapping[str, str] | Sequence[tuple[str, str]]) -> Request:
@@ -54,18 +54,18 @@ def shown(
     values: Mapping[str, str],
     request: Request,
     *,
-    page: Response | None = None,
-    answer: Response | None = None,
+    page: SiteResponse | None = None,
+    answer: SiteResponse | None = None,
     before: Sequence[Exchange] = (),
     **more: Any,
-) -> Shown:
+) -> ShownRun:
     """A run of a page and one request with consequences behind its last step."""
     first = Exchange(0, "document", Request("GET", f"{SITE}/new"), page or html("<p>New</p>"), is_main=True)
     is_form = request.content_type == "application/x-www-form-urlencoded"
     answer = answer or (html("<p>Order placed</p>", "/sent") if is_form else data({"note": "Order placed"}))
     last = len(own.steps) - 1
     kind = "document" if is_form else "fetch"
-    return Shown(
+    return ShownRun(
         **{
             "run_id": digest([*values.values(), request.body]),
             "plan": tuple(filled_step(step, values) for step in own.steps),
@@ -80,20 +80,20 @@ def shown(
     )
 
 
-def known_of(*runs: Shown) -> Knowledge:
+def known_of(*runs: ShownRun) -> Knowledge:
     known = Knowledge()
     for run in runs:
         known = Knowledge.model_validate_json(learned(known, sketch(run), run.commits).model_dump_json())
     return known
 
 
-def recipe_of(*runs: Shown) -> Recipe:
+def recipe_of(*runs: ShownRun) -> Recipe:
     known = known_of(*runs)
     assert known.recipe is not None, known.why_not
     return known.recipe
 
 
-def replayed(recipe: Recipe, values: Mapping[str, str], page: Response | None = None) -> Request:
+def replayed(recipe: Recipe, values: Mapping[str, str], page: SiteResponse | None = None) -> Request:
     """The request with consequences, after an answer to the one before."""
     replaying = Replaying(recipe, values, lambda name: name, lambda _url, _name: None)
     for call in recipe.calls[: recipe.commit]:
@@ -102,7 +102,7 @@ def replayed(recipe: Recipe, values: Mapping[str, str], page: Response | None = 
     return replaying.request(recipe.calls[recipe.commit])
 
 
-def taken(recipe: Recipe, values: Mapping[str, str], answer: Response) -> Replaying:
+def taken(recipe: Recipe, values: Mapping[str, str], answer: SiteResponse) -> Replaying:
     replaying = Replaying(recipe, values, lambda name: name, lambda _url, _name: None)
     for call in recipe.calls[: recipe.commit]:
         replaying.take(call, html("<p>New</p>"))
@@ -238,13 +238,13 @@ def test_what_differed_from_run_to_run_is_no_verdict() -> None:
 def test_a_run_that_did_not_do_the_step_with_consequences_shows_nothing() -> None:
     run = shown(task(["s"]), {"s": "Monday"}, posted({"s": "Monday"}))
     with pytest.raises(Unfit, match="step 2 has consequences, and was not done in this run"):
-        sketch(Shown(**{**vars(run), "commits": (), "exchanges": run.exchanges[:1]}))
+        sketch(ShownRun(**{**vars(run), "commits": (), "exchanges": run.exchanges[:1]}))
 
 
 # ------------------------------------------------------------------------------------------------ what is sent
 
 
-def page_with(value: str, *, name: str = "city") -> Response:
+def page_with(value: str, *, name: str = "city") -> SiteResponse:
     return html(f'<form method="post" action="/send"><input name="{name}" value="{value}"></form>')
 
 
@@ -399,12 +399,14 @@ def test_a_date_that_a_step_enters_is_its_authors() -> None:
 # ------------------------------------------------------------------------------------------------ where it goes
 
 
-def opened(at: str) -> Shown:
+def opened(at: str) -> ShownRun:
     own = task(["at"], {"action": "goto", "url": f"{SITE}/{{{{at}}}}"})
     address = f"{SITE}/{at}"
-    page = Response(200, address, {"content-type": "text/html"}, "<p>x</p>")
+    page = SiteResponse(200, address, {"content-type": "text/html"}, "<p>x</p>")
     run = shown(own, {"at": at}, posted({}), commits=())
-    return Shown(**{**vars(run), "exchanges": (Exchange(1, "document", Request("GET", address), page, is_main=True),)})
+    return ShownRun(
+        **{**vars(run), "exchanges": (Exchange(1, "document", Request("GET", address), page, is_main=True),)}
+    )
 
 
 def test_a_value_leads_to_no_other_path_or_host() -> None:
@@ -522,7 +524,7 @@ def test_a_field_that_was_empty_is_the_forms_own_as_well() -> None:
 
 
 def test_a_token_that_stands_everywhere_is_regarded_so_often_and_no_more() -> None:
-    def run(s: str, token: str) -> Shown:
+    def run(s: str, token: str) -> ShownRun:
         body = {f"k{at}": token for at in range(30)}
         noise = [Exchange(0, "fetch", Request("GET", f"{SITE}/{at}"), data(body, f"/{at}")) for at in range(30)]
         return shown(task(["s"]), {"s": s}, sent_json({"s": s, "token": token}), before=noise)

@@ -11,10 +11,10 @@ import pytest
 
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.requests.deriving import learned
-from replaywright.domain.requests.exchanges import Exchange, Request, Response
-from replaywright.domain.requests.recipes import Found, Knowledge, Recipe
+from replaywright.domain.requests.exchanges import Exchange, Request, SiteResponse
+from replaywright.domain.requests.recipes import FoundText, Knowledge, Recipe
 from replaywright.domain.requests.replaying import Replaying, Unexpected
-from replaywright.domain.requests.sketching import VERIFICATION, Shown, Unfit, sketch
+from replaywright.domain.requests.sketching import VERIFICATION, ShownRun, Unfit, sketch
 from replaywright.domain.requests.slots import WHOLE
 from replaywright.domain.task.tasks import parse_task
 
@@ -45,7 +45,7 @@ class Site:
         self.items, self.active = dict(items), active
         self.sent: list[tuple[str, dict[str, str]]] = []
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> SiteResponse:
         path = urlsplit(request.url).path
         name = next((name for name, (number, _) in self.items.items() if path == f"/items/{number}/edit"), "")
         if request.method == "POST":
@@ -71,8 +71,8 @@ class Site:
         return f"<table>{''.join(rows)}</table>"
 
     @staticmethod
-    def _page(path: str, body: str) -> Response:
-        return Response(200, SITE + path, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
+    def _page(path: str, body: str) -> SiteResponse:
+        return SiteResponse(200, SITE + path, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
 
 
 class Twice(Site):
@@ -83,7 +83,7 @@ class Twice(Site):
         return f"{listed}{listed.replace('/items/', '/items/1')}"
 
 
-def shown(site: Site, name: str, city: str) -> Shown:
+def shown(site: Site, name: str, city: str) -> ShownRun:
     """A run through the page."""
     values = {"name": name, "city": city}
     edit = f"{SITE}/items/{site.items[name][0]}/edit"
@@ -94,7 +94,7 @@ def shown(site: Site, name: str, city: str) -> Shown:
         (1, Request("GET", edit)),
         (3, Request("POST", edit, headers, urlencode(body))),
     )
-    return Shown(
+    return ShownRun(
         run_id=f"run-{name}-{city}",
         plan=tuple(filled_step(step, values) for step in TASK.steps),
         written=TASK.steps,
@@ -110,7 +110,7 @@ def shown(site: Site, name: str, city: str) -> Shown:
     )
 
 
-def recipe_of(*runs: Shown) -> Recipe:
+def recipe_of(*runs: ShownRun) -> Recipe:
     known = Knowledge()
     for run in runs:
         known = learned(Knowledge.model_validate_json(known.model_dump_json()), sketch(run), run.commits)
@@ -167,7 +167,7 @@ def test_the_same_number_in_each_run_is_no_address_where_a_link_was_followed() -
     one = shown(Site(items(Ada="Bern")), "Ada", "Oslo")
     two = shown(Site(items(Ada="Oslo")), "Ada", "Riga")
     recipe = recipe_of(one, two)
-    assert all(isinstance(slot.sources[0], Found) for slot in recipe.calls[1].slots if slot.address == WHOLE)
+    assert all(isinstance(slot.sources[0], FoundText) for slot in recipe.calls[1].slots if slot.address == WHOLE)
     site = Site(items(Bob="Graz", Ada="Riga"))
     replay(recipe, site, name="Ada", city="Pisa")
     assert [name for name, _ in site.sent] == ["Ada"]
@@ -219,7 +219,7 @@ def test_what_never_stood_in_an_answer_is_not_known_to_be_gone() -> None:
         sketch(run)
 
 
-def entity(number: str, **parts: Any) -> Shown:
+def entity(number: str, **parts: Any) -> ShownRun:
     """A page of scripts that reads an item as JSON and sends it back with another name."""
     own = parse_task(
         {
@@ -243,9 +243,9 @@ def entity(number: str, **parts: Any) -> Shown:
     plan = tuple(filled_step(step, values) for step in own.steps)
     url, typed = f"{SITE}/api/items/{number}", {"content-type": "application/json"}
     old, new = ({"name": name, **parts} for name in ("old", values["name"]))
-    answers = [Response(200, url, typed, json.dumps(each)) for each in (old, new)]
-    page = Response(200, f"{SITE}/app", {"content-type": "text/html"}, "<p>App</p>")
-    return Shown(
+    answers = [SiteResponse(200, url, typed, json.dumps(each)) for each in (old, new)]
+    page = SiteResponse(200, f"{SITE}/app", {"content-type": "text/html"}, "<p>App</p>")
+    return ShownRun(
         run_id=number,
         plan=plan,
         written=own.steps,
@@ -292,7 +292,7 @@ def test_what_an_item_has_and_those_that_were_seen_had_not_is_not_sent_as_empty(
                 replaying.request(recipe.calls[2])
 
 
-def listed(name: str, items: Mapping[str, int], *, ranks: Mapping[str, int] | None = None) -> Shown:
+def listed(name: str, items: Mapping[str, int], *, ranks: Mapping[str, int] | None = None) -> ShownRun:
     """A page of scripts that shows a list of JSON and deletes the item of a name by its number."""
     own = parse_task(
         {
@@ -311,19 +311,19 @@ def listed(name: str, items: Mapping[str, int], *, ranks: Mapping[str, int] | No
     typed = {"content-type": "application/json"}
     of = [{"item_id": number, "item_name": each, "rank": (ranks or {}).get(each, 0)} for each, number in items.items()]
     answers = [json.dumps({"items": each}) for each in (of, [one for one in of if one["item_name"] != name])]
-    page = Response(200, f"{SITE}/app", {"content-type": "text/html"}, "<p>App</p>")
+    page = SiteResponse(200, f"{SITE}/app", {"content-type": "text/html"}, "<p>App</p>")
     asked = Request("GET", f"{SITE}/api/items")
     gone = Request("DELETE", f"{SITE}/api/items/{items[name]}")
-    return Shown(
+    return ShownRun(
         run_id=name,
         plan=tuple(filled_step(step, values) for step in own.steps),
         written=own.steps,
         values=values,
         exchanges=(
             Exchange(0, "document", Request("GET", f"{SITE}/app"), page, is_main=True),
-            Exchange(0, "fetch", asked, Response(200, asked.url, typed, answers[0])),
-            Exchange(1, "fetch", gone, Response(200, gone.url, typed, "{}")),
-            Exchange(1, "fetch", asked, Response(200, asked.url, typed, answers[1])),
+            Exchange(0, "fetch", asked, SiteResponse(200, asked.url, typed, answers[0])),
+            Exchange(1, "fetch", gone, SiteResponse(200, gone.url, typed, "{}")),
+            Exchange(1, "fetch", asked, SiteResponse(200, asked.url, typed, answers[1])),
         ),
         verify=own.verify,
         commits=(1,),
@@ -331,7 +331,7 @@ def listed(name: str, items: Mapping[str, int], *, ranks: Mapping[str, int] | No
     )
 
 
-def sent_for(recipe: Recipe, other: Shown) -> list[str]:
+def sent_for(recipe: Recipe, other: ShownRun) -> list[str]:
     """Return the addresses that a replay asks for, answered as in another run."""
     replaying = Replaying(recipe, other.values, str, lambda _url, _name: None)
     sent = []
@@ -374,12 +374,12 @@ def test_a_list_that_is_empty_now_is_read_by_the_page() -> None:
     def answered(day: str, names: Sequence[str]) -> Exchange:
         url = f"{SITE}/list/{day}"
         body = f'<ul class="names">{"".join(f"<li>{name}</li>" for name in names)}</ul>'
-        response = Response(200, url, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
+        response = SiteResponse(200, url, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
         return Exchange(0, "document", Request("GET", url), response, is_main=True)
 
-    def run(day: str, *names: str) -> Shown:
+    def run(day: str, *names: str) -> ShownRun:
         values = {"day": day}
-        return Shown(
+        return ShownRun(
             run_id=day,
             plan=tuple(filled_step(step, values) for step in own.steps),
             written=own.steps,

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from replaywright.domain.predicate.predicates import Predicate, fill_predicate
 from replaywright.domain.requests.document import Document, read_document
-from replaywright.domain.requests.exchanges import Response
+from replaywright.domain.requests.exchanges import SiteResponse
 
 PREDICATE = TypeAdapter[Predicate](Predicate)
 PAGE = """<!doctype html><html><head><title> Mail
@@ -31,7 +31,7 @@ PAGE = """<!doctype html><html><head><title> Mail
 def page(
     html: str = PAGE, url: str = "https://mail.example/outbox?sent=1", media: str = "text/html; charset=utf-8"
 ) -> Document:
-    return read_document(Response(200, url, {"content-type": media}, html))
+    return read_document(SiteResponse(200, url, {"content-type": media}, html))
 
 
 def verdict(predicate: object, document: Document | None = None, status: int = 200, **values: str) -> bool | None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from replaywright.domain.requests.document import Document, read_document
-from replaywright.domain.requests.exchanges import Response
+from replaywright.domain.requests.exchanges import SiteResponse
 from replaywright.domain.requests.forms import FormAddress, form_fields, options_of
 from replaywright.domain.requests.places import (
     DataAttribute,
@@ -137,7 +137,7 @@ JSON = st.recursive(
 @given(JSON, st.data())
 def test_every_leaf_of_json_is_found_again(data: object, draw: st.DataObject) -> None:
     text = json.dumps({"data": data})
-    document = read_document(Response(200, "https://a.example/", {"content-type": "application/json"}, text))
+    document = read_document(SiteResponse(200, "https://a.example/", {"content-type": "application/json"}, text))
     value = draw.draw(st.sampled_from([*document.lines, "true", "12345"]))
 
     places = places_of(document, value)

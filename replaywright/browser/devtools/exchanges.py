@@ -12,7 +12,7 @@ from urllib.parse import urldefrag
 from replaywright.browser.devtools.cdp import COMMAND_TIMEOUT_S, CdpSession
 from replaywright.browser.devtools.evidence import TabTraffic
 from replaywright.browser.devtools.waiting import Pulse
-from replaywright.domain.requests.exchanges import BODY_LIMIT, Exchange, Request, Response
+from replaywright.domain.requests.exchanges import BODY_LIMIT, Exchange, Request, SiteResponse
 
 WITH_BODIES = frozenset({"document", "xhr", "fetch"})
 """Kinds of requests whose responses are read."""
@@ -62,7 +62,7 @@ class Heard:
     is_untold: bool = False
     """The browser does not tell the body that it sends."""
     body: str = field(default="", repr=False)
-    response: Response | None = field(default=None, repr=False)
+    response: SiteResponse | None = field(default=None, repr=False)
     fault: str = ""
     is_read: bool = False
     """The response is complete."""
@@ -108,7 +108,7 @@ class Heard:
         """Take the head of the response."""
         lower = {name.lower(): value for name, value in headers.items() if not name.startswith(":")}
         lower.pop("set-cookie", None)
-        self.response = Response(status, urldefrag(url).url, lower)
+        self.response = SiteResponse(status, urldefrag(url).url, lower)
         if self.kind == "document" and lower.get("content-disposition", "").lower().startswith("attachment"):
             self.fail("it is a download")
 

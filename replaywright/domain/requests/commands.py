@@ -1,4 +1,4 @@
-"""What is asked of the activities that learn requests and replay them."""
+"""Messages of the activities that learn requests and replay them."""
 
 from collections.abc import Sequence
 from typing import Any, Literal

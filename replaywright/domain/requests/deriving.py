@@ -12,18 +12,18 @@ from replaywright.domain.requests.places import FormField, FormOption, JsonItem,
 from replaywright.domain.requests.recipes import (
     AGREEING,
     SKETCHES_KEPT,
-    Call,
-    Constant,
-    Expected,
-    Found,
-    Given,
+    ConstantText,
+    ExpectedAnswer,
+    FieldRead,
+    FoundText,
+    GivenText,
     Knowledge,
-    Read,
     Recipe,
+    RecipeCall,
     Sketch,
     Slot,
     Source,
-    Told,
+    ToldPredicate,
 )
 from replaywright.domain.requests.sealing import sealed, texts_in, unsealed
 from replaywright.domain.requests.sketching import VERIFICATION, Unfit
@@ -106,7 +106,7 @@ def derived(sketches: Sequence[Sketch], commits: Sequence[int]) -> Recipe:
     )
 
 
-def _require_needed(sketch: Sketch, calls: Sequence[Call]) -> None:
+def _require_needed(sketch: Sketch, calls: Sequence[RecipeCall]) -> None:
     """Refuse requests without what a step acts on or enters: scripts of the page make something of it."""
     for step, name in sketch.needed:
         held = _used_by([call for call in calls if call.step >= step])
@@ -121,10 +121,10 @@ def _require_needed(sketch: Sketch, calls: Sequence[Call]) -> None:
 class _Same:
     """The same call of several runs."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[RecipeCall, ...]
 
     @property
-    def first(self) -> Call:
+    def first(self) -> RecipeCall:
         return self.calls[0]
 
 
@@ -143,7 +143,7 @@ def _aligned(sketches: Sequence[Sketch]) -> Iterator[_Same]:
             yield _Same(present)
 
 
-def _agreed(same: _Same) -> Call:
+def _agreed(same: _Same) -> RecipeCall:
     """Return the call with the sources that all runs have in common, the likeliest of each slot.
 
     Raises:
@@ -178,15 +178,15 @@ def _agreed(same: _Same) -> Call:
 
 
 def _is_option(source: Source) -> bool:
-    return isinstance(source, Found) and isinstance(source.place, FormOption)
+    return isinstance(source, FoundText) and isinstance(source.place, FormOption)
 
 
-def _structure(call: Call) -> object:
+def _structure(call: RecipeCall) -> object:
     shape = call.shape.model_copy(update={"headers": {}})
     return shape, tuple(slot.address for slot in call.slots)
 
 
-def _place(call: Call) -> str:
+def _place(call: RecipeCall) -> str:
     return f"step {call.step + 1}, {call.shape.method}"
 
 
@@ -211,18 +211,18 @@ def _addressed(slots: Sequence[Slot], common: Mapping[Address, tuple[Source, ...
 def _chosen(common: Sequence[Source]) -> tuple[Source, ...]:
     """Return the likeliest source, and those that have to agree: a field or an item may have held a value by chance."""
     given = next((each for each in common if _parameters(each)), None)
-    if isinstance(given, Found) and isinstance(given.place, RowLink):
+    if isinstance(given, FoundText) and isinstance(given.place, RowLink):
         return (given,)
-    items = [each for each in common if isinstance(each, Found) and isinstance(each.place, JsonItem)]
-    others: list[Source] = [each for each in common if items and isinstance(each, Constant)]
-    others += [each for each in common if isinstance(each, Given) and _parameters(each)][:1]
+    items = [each for each in common if isinstance(each, FoundText) and isinstance(each.place, JsonItem)]
+    others: list[Source] = [each for each in common if items and isinstance(each, ConstantText)]
+    others += [each for each in common if isinstance(each, GivenText) and _parameters(each)][:1]
     others += [] if given is None else [given]
-    if common and isinstance(common[0], Found) and isinstance(common[0].place, FormField):
-        others += [each for each in common[1:] if isinstance(each, Given) or _is_option(each)]
+    if common and isinstance(common[0], FoundText) and isinstance(common[0].place, FormField):
+        others += [each for each in common[1:] if isinstance(each, GivenText) or _is_option(each)]
     return tuple(dict.fromkeys((*common[:1], *items, *others)))
 
 
-def _expected(same: _Same, *, follows: bool) -> Expected:
+def _expected(same: _Same, *, follows: bool) -> ExpectedAnswer:
     """Return what all responses had in common; of one that `follows` a link, another number may be in its address.
 
     Raises:
@@ -255,10 +255,10 @@ def _expected(same: _Same, *, follows: bool) -> Expected:
 
 def _is_number(address: Address, sources: Sequence[Source]) -> bool:
     is_path = address[0] == "path"
-    return is_path and any(isinstance(each, Constant) and re.search(r"\d", each.text) for each in sources)
+    return is_path and any(isinstance(each, ConstantText) and re.search(r"\d", each.text) for each in sources)
 
 
-def _told(sketches: Sequence[Sketch], commits: Sequence[int]) -> Iterator[Told]:
+def _told(sketches: Sequence[Sketch], commits: Sequence[int]) -> Iterator[ToldPredicate]:
     for told in sketches[0].told:
         same = [
             next((each for each in sketch.told if (each.step, each.index) == (told.step, told.index)), None)
@@ -273,7 +273,7 @@ def _told(sketches: Sequence[Sketch], commits: Sequence[int]) -> Iterator[Told]:
             raise Unfit(f"{what}: expectation {told.index + 1} is told by another response in each run")
 
 
-def _reads(sketches: Sequence[Sketch]) -> Iterator[Read]:
+def _reads(sketches: Sequence[Sketch]) -> Iterator[FieldRead]:
     for read in sketches[0].reads:
         same = [
             next((each for each in sketch.reads if (each.step, each.field) == (read.step, read.field)), None)
@@ -286,8 +286,8 @@ def _reads(sketches: Sequence[Sketch]) -> Iterator[Read]:
 
 
 def _needed(
-    calls: tuple[Call, ...], told: tuple[Told, ...], reads: tuple[Read, ...]
-) -> tuple[tuple[Call, ...], tuple[Told, ...], tuple[Read, ...]]:
+    calls: tuple[RecipeCall, ...], told: tuple[ToldPredicate, ...], reads: tuple[FieldRead, ...]
+) -> tuple[tuple[RecipeCall, ...], tuple[ToldPredicate, ...], tuple[FieldRead, ...]]:
     """Return the recipe without calls that nobody needs, and without what only these tell.
 
     Raises:
@@ -323,27 +323,27 @@ def _needed(
     )
 
 
-def _suppliers(call: Call) -> Iterator[str]:
-    return (source.ref for slot in call.slots for source in slot.sources if isinstance(source, Found))
+def _suppliers(call: RecipeCall) -> Iterator[str]:
+    return (source.ref for slot in call.slots for source in slot.sources if isinstance(source, FoundText))
 
 
-def _parameters_of(calls: Sequence[Call]) -> frozenset[str]:
+def _parameters_of(calls: Sequence[RecipeCall]) -> frozenset[str]:
     return frozenset().union(*(_parameters(source) for call in calls for slot in call.slots for source in slot.sources))
 
 
-def _used_by(calls: Sequence[Call]) -> frozenset[str]:
+def _used_by(calls: Sequence[RecipeCall]) -> frozenset[str]:
     """Return the names of parameters that requests hold, and of secrets with `secret:` before."""
     sources = [source for call in calls for slot in call.slots for source in slot.sources]
-    secrets = (name for source in sources if isinstance(source, Given) for name in secrets_in(source.template))
+    secrets = (name for source in sources if isinstance(source, GivenText) for name in secrets_in(source.template))
     return _parameters_of(calls).union(f"secret:{name}" for name in secrets)
 
 
 def _parameters(source: Source) -> frozenset[str]:
     """Return the names of the parameters that decide what a source yields."""
     match source:
-        case Given():
+        case GivenText():
             return parameters_in(source.template)
-        case Found():
+        case FoundText():
             return parameters_in(source.place.model_dump_json())
         case _:
             return frozenset()

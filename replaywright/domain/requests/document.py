@@ -25,7 +25,7 @@ from replaywright.domain.predicate.predicates import (
     UrlContains,
     UrlMatches,
 )
-from replaywright.domain.requests.exchanges import Response
+from replaywright.domain.requests.exchanges import SiteResponse
 from replaywright.domain.requests.markup import Markup, MarkupElement, line_of, parse, raw_text, text_of
 from replaywright.domain.requests.naming import KNOWN, name_of, role_of
 
@@ -157,7 +157,7 @@ class Document:
         return [element for element in found if id(element) not in outer]
 
 
-def read_document(response: Response) -> Document:
+def read_document(response: SiteResponse) -> Document:
     """Read a response; whatever its body holds, it is read as far as it can be."""
     body, media = response.body.lstrip("\ufeff \t\r\n"), response.media_type
     if media.endswith("json") or body[:1] in ("{", "["):

@@ -33,7 +33,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Response:
+class SiteResponse:
     """The last response to a request whose redirects were followed."""
 
     status: int
@@ -61,7 +61,7 @@ class Exchange:
     kind: str
     """Resource type as DevTools name it, in lower case: `document`, `xhr`, `fetch`, `ping`, `websocket`, …"""
     request: Request
-    response: Response | None = None
+    response: SiteResponse | None = None
     """None if none came, or its body could not be read."""
     is_main: bool = False
     """True for a document of a tab itself, not of a frame in it."""

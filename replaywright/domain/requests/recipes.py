@@ -1,4 +1,4 @@
-"""What one run has shown of the requests behind its steps, and the recipe on which several runs agree."""
+"""Sketches of the requests behind the steps of one run, and the recipe on which several runs agree."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -17,21 +17,21 @@ AGREEING = 2
 """Runs that have to agree before a recipe is used."""
 
 
-class Constant(Record):
+class ConstantText(Record):
     """The same text in every run."""
 
     kind: Literal["constant"] = "constant"
     text: str
 
 
-class Given(Record):
+class GivenText(Record):
     """A text of the run's values: a template with parameters and secrets."""
 
     kind: Literal["given"] = "given"
     template: str
 
 
-class Found(Record):
+class FoundText(Record):
     """A text that an earlier response holds; the labels in its place are templates."""
 
     kind: Literal["found"] = "found"
@@ -40,21 +40,23 @@ class Found(Record):
     place: Place
 
 
-class FromCookie(Record):
+class CookieText(Record):
     """The value of a cookie that the site has set."""
 
     kind: Literal["cookie"] = "cookie"
     name: str
 
 
-class Sealed(Record):
+class SealedText(Record):
     """A text that is kept as its digest until runs agree on it: a token of a session that lives."""
 
     kind: Literal["sealed"] = "sealed"
     digest: str
 
 
-Source: TypeAlias = Annotated[Constant | Given | Found | FromCookie | Sealed, Field(discriminator="kind")]
+Source: TypeAlias = Annotated[
+    ConstantText | GivenText | FoundText | CookieText | SealedText, Field(discriminator="kind")
+]
 
 
 class Slot(Record):
@@ -67,8 +69,8 @@ class Slot(Record):
     sources: tuple[Source, ...]
 
 
-class Expected(Record):
-    """What a response must be like."""
+class ExpectedAnswer(Record):
+    """Properties that a response must have."""
 
     status: int
     media_type: str = ""
@@ -84,7 +86,7 @@ class Expected(Record):
     """Of JSON: paths of faults that it reported."""
 
 
-class Call(Record):
+class RecipeCall(Record):
     """A request with its response, as a run sent it or is to send it."""
 
     ref: str
@@ -92,7 +94,7 @@ class Call(Record):
     """Index of the step behind it."""
     shape: Shape
     slots: tuple[Slot, ...]
-    expected: Expected
+    expected: ExpectedAnswer
     unsent: dict[str, int] = Field(default_factory=dict)
     """Names, and how often, of what a page would send more if nothing were done to it."""
     is_wanted: bool = True
@@ -104,7 +106,7 @@ class Call(Record):
         return self.shape.method not in SAFE_METHODS
 
 
-class Told(Record):
+class ToldPredicate(Record):
     """A predicate that responses tell of."""
 
     step: int
@@ -117,7 +119,7 @@ class Told(Record):
     """Of an element that is to be gone: the call whose response still showed it, at the same address."""
 
 
-class Read(Record):
+class FieldRead(Record):
     """A value that an extract step reads."""
 
     step: int
@@ -127,7 +129,7 @@ class Read(Record):
 
 
 class Sketch(Record):
-    """What one run has shown."""
+    """Requests of one run, with all that explains their parts."""
 
     run_id: str
     values: dict[str, str] = Field(default_factory=dict)
@@ -138,19 +140,19 @@ class Sketch(Record):
     """Characters of the parameters' values that are escaped somewhere."""
     needed: tuple[tuple[int, str], ...] = ()
     """Steps and the parameters and secrets that requests of them or of later ones have to hold."""
-    calls: tuple[Call, ...] = ()
-    told: tuple[Told, ...] = ()
-    reads: tuple[Read, ...] = ()
+    calls: tuple[RecipeCall, ...] = ()
+    told: tuple[ToldPredicate, ...] = ()
+    reads: tuple[FieldRead, ...] = ()
 
 
 class Recipe(Record):
     """Requests that do what a task does; each slot has one source."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[RecipeCall, ...]
     commit: int = -1
     """Index among the calls of the one that must not be repeated; -1 for none."""
-    told: tuple[Told, ...] = ()
-    reads: tuple[Read, ...] = ()
+    told: tuple[ToldPredicate, ...] = ()
+    reads: tuple[FieldRead, ...] = ()
     pinned: dict[str, str] = Field(default_factory=dict)
     """Digests of the values of parameters that were the same in all runs: with others, nobody knows what is sent."""
     forms: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -7,18 +7,18 @@ from typing import Any
 from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.predicate.predicates import NotExists, Predicate
 from replaywright.domain.requests.document import Document, read_document
-from replaywright.domain.requests.exchanges import Request, Response
+from replaywright.domain.requests.exchanges import Request, SiteResponse
 from replaywright.domain.requests.omitted import omitted
 from replaywright.domain.requests.places import find, with_labels
 from replaywright.domain.requests.reading import read
 from replaywright.domain.requests.recipes import (
-    Call,
-    Constant,
-    Found,
-    FromCookie,
-    Given,
+    ConstantText,
+    CookieText,
+    FoundText,
+    GivenText,
     Recipe,
-    Sealed,
+    RecipeCall,
+    SealedText,
     Slot,
     Source,
 )
@@ -59,12 +59,12 @@ class Replaying:
         self._values = values
         self._secret = secret
         self._cookie = cookie
-        self._documents: dict[str, tuple[Response, Document]] = {}
+        self._documents: dict[str, tuple[SiteResponse, Document]] = {}
         self._page = ""
         self._echoes: dict[str, set[str]] = {}
         """What the last request says, as verdicts by the names of its fields and keys."""
 
-    def request(self, call: Call) -> Request:
+    def request(self, call: RecipeCall) -> Request:
         """Return the request to send.
 
         Raises:
@@ -83,9 +83,9 @@ class Replaying:
         except ValueError as error:
             raise Unexpected(f"{_said(call)}: {error}") from error
 
-    def _agreed(self, slot: Slot, call: Call, at: str) -> str:
+    def _agreed(self, slot: Slot, call: RecipeCall, at: str) -> str:
         for source in slot.sources:
-            if isinstance(source, Given):
+            if isinstance(source, GivenText):
                 self._require_plain(source.template, slot.address, call)
         texts = [self._text(source, call, at) for source in slot.sources]
         if any(text.splitlines() != texts[0].splitlines() for text in texts):
@@ -93,34 +93,34 @@ class Replaying:
             raise Unexpected(f"{_said(call)}: the page and the parameters do not say the same of its {where}")
         return texts[0]
 
-    def _require_whole(self, call: Call, url: str) -> None:
+    def _require_whole(self, call: RecipeCall, url: str) -> None:
         """Refuse to send less than a page would: what is left out of a form is a box that is no longer ticked."""
         documents = [document for _, document in reversed(self._documents.values())]
         if call.is_unsafe and (more := omitted(documents, call.shape, url) - Counter(call.unsent)):
             raise Unexpected(f"{_said(call)}: the page would send {min(more)} as well")
 
-    def _text(self, source: Source, call: Call, at: str) -> str:
+    def _text(self, source: Source, call: RecipeCall, at: str) -> str:
         match source:
-            case Constant():
+            case ConstantText():
                 return source.text
-            case Given():
+            case GivenText():
                 return fill(source.template, self._values, self._secret)
-            case Found():
+            case FoundText():
                 place = with_labels(source.place, lambda text: fill(text, self._values))
                 text = find(self._documents[source.ref][1], place)
                 if text is None:
                     raise Unexpected(f"{_said(call)}: {place.kind} is not there any more, or there are several")
                 return text
-            case FromCookie():
+            case CookieText():
                 value = self._cookie(at, source.name)
                 if value is None:
                     raise Unexpected(f"{_said(call)}: the site has not set the cookie {source.name!r}")
                 return value
 
-            case Sealed():
+            case SealedText():
                 raise Unexpected(f"{_said(call)}: a part of it is not known")
 
-    def _require_plain(self, template: str, address: Address, call: Call) -> None:
+    def _require_plain(self, template: str, address: Address, call: RecipeCall) -> None:
         """Refuse values with characters that a page may escape, or not: in longer texts, and where one is opened."""
         is_opened = call.shape.kind == "document" and address[0] in ("path", "query")
         if not (is_opened or is_embedding(template)):
@@ -130,7 +130,7 @@ class Replaying:
             if any(mark not in known for mark in marks_of(self._values.get(name, ""))):
                 raise Unexpected(f"{_said(call)}: {name} has characters that the page may write in another way")
 
-    def take(self, call: Call, response: Response) -> None:
+    def take(self, call: RecipeCall, response: SiteResponse) -> None:
         """Keep a response, if it is as it was.
 
         Raises:
@@ -159,7 +159,7 @@ class Replaying:
         if call.shape.kind == "document":
             self._page = response.url
 
-    def _require_success(self, call: Call, document: Document) -> None:
+    def _require_success(self, call: RecipeCall, document: Document) -> None:
         """Refuse an answer that says of its success what it never said; what it repeats of the request says nothing."""
         found = verdicts_of(document)
         for at, said in call.expected.verdicts.items():
@@ -206,5 +206,5 @@ class Replaying:
         return self._page
 
 
-def _said(call: Call) -> str:
+def _said(call: RecipeCall) -> str:
     return f"step {call.step + 1}, {call.shape.method}"

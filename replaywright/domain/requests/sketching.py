@@ -12,7 +12,7 @@ from replaywright.domain.common.templates import secrets_in, texts_of
 from replaywright.domain.common.text import contains
 from replaywright.domain.predicate.predicates import NotExists, Predicate, UrlContains, UrlMatches
 from replaywright.domain.requests.document import Document, leaves, read_document
-from replaywright.domain.requests.exchanges import Exchange, Request, Response
+from replaywright.domain.requests.exchanges import Exchange, Request, SiteResponse
 from replaywright.domain.requests.forms import path_of
 from replaywright.domain.requests.omitted import omitted
 from replaywright.domain.requests.places import (
@@ -35,17 +35,17 @@ from replaywright.domain.requests.places import (
 )
 from replaywright.domain.requests.reading import AtPath, Reader, readers_of
 from replaywright.domain.requests.recipes import (
-    Call,
-    Constant,
-    Expected,
-    Found,
-    FromCookie,
-    Given,
-    Read,
+    ConstantText,
+    CookieText,
+    ExpectedAnswer,
+    FieldRead,
+    FoundText,
+    GivenText,
+    RecipeCall,
     Sketch,
     Slot,
     Source,
-    Told,
+    ToldPredicate,
 )
 from replaywright.domain.requests.slots import WHOLE, Address, Shape, put_together, says_the_same, taken_apart
 from replaywright.domain.requests.texts import form_of, is_of_time, marks_of, of_day, templates_of
@@ -71,8 +71,8 @@ class Unfit(Exception):
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a run through the page leaves behind."""
+class ShownRun:
+    """A run through the page, with all that it leaves behind."""
 
     run_id: str
     plan: Sequence[Step]
@@ -91,7 +91,7 @@ class Shown:
     """When it was."""
 
 
-def sketch(shown: Shown) -> Sketch:
+def sketch(shown: ShownRun) -> Sketch:
     """Return what the run shows of its requests.
 
     Raises:
@@ -101,13 +101,13 @@ def sketch(shown: Shown) -> Sketch:
 
 
 class _Sketching:
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: ShownRun) -> None:
         self._shown = shown
         self._documents: dict[str, tuple[Exchange, Document]] = {}
         """Responses by their call, in the order of sending."""
         self._values: dict[str, frozenset[str]] = {}
         """Values that stand in the responses, by their call."""
-        self._places: dict[tuple[str, str], tuple[Found, ...]] = {}
+        self._places: dict[tuple[str, str], tuple[FoundText, ...]] = {}
         """Places of values that were looked up."""
         self._items: dict[str, dict[str, list[JsonItem]]] = {}
         """Leaves of items that parameters name, by their call and value."""
@@ -145,7 +145,9 @@ class _Sketching:
             reads=tuple(self._reads()),
         )
 
-    def _call(self, exchange: Exchange, response: Response, seen: Counter[str], *, is_wanted: bool) -> Call | None:
+    def _call(
+        self, exchange: Exchange, response: SiteResponse, seen: Counter[str], *, is_wanted: bool
+    ) -> RecipeCall | None:
         request = exchange.request
         try:
             shape, slots = taken_apart(request, exchange.kind)
@@ -160,7 +162,7 @@ class _Sketching:
         group = f"{exchange.step} {request.method} {exchange.kind} {paths} {','.join(sorted(shape.query))}"
         ref = f"{group} {seen[group]}"
         seen[group] += 1
-        call = Call(
+        call = RecipeCall(
             ref=ref,
             step=exchange.step,
             shape=shape,
@@ -185,14 +187,14 @@ class _Sketching:
         documents = [document for _, document in reversed(self._documents.values())]
         return omitted(documents, shape, request.url) if request.is_unsafe else Counter()
 
-    def _expected(self, response: Response, document: Document) -> Expected:
+    def _expected(self, response: SiteResponse, document: Document) -> ExpectedAnswer:
         _, slots = taken_apart(Request("GET", response.url), "document")
         path = tuple(
             Slot(address=address, sources=tuple(self._own_sources(text)))
             for address, text in slots.items()
             if address[0] in ("origin", "path")
         )
-        return Expected(
+        return ExpectedAnswer(
             status=response.status,
             media_type=response.media_type,
             path=path,
@@ -209,7 +211,7 @@ class _Sketching:
         found = list(islice(self._found(text), _PLACES))
         if address[0] == "json":
             found = [
-                Found(ref=ref, place=place)
+                FoundText(ref=ref, place=place)
                 for ref in self._holding(text)
                 for place in keyed(self._documents[ref][1], address[-1], text)
             ] + found
@@ -219,43 +221,43 @@ class _Sketching:
         if address[0] in ("path", "query", "form", "part", "json"):
             yield from self._in_items(text)
         if address[0] == "header":
-            yield from (FromCookie(name=name) for name, value in exchange.cookies.items() if value == text)
+            yield from (CookieText(name=name) for name, value in exchange.cookies.items() if value == text)
             yield from (each for each in found if each not in own_fields)
         is_varying = address in of_time or address[-1] in CREDENTIALS
-        yield from (each for each in self._own_sources(text) if not (is_varying and isinstance(each, Constant)))
+        yield from (each for each in self._own_sources(text) if not (is_varying and isinstance(each, ConstantText)))
         if address[0] != "header":
             yield from (each for each in found if each not in own_fields)
 
-    def _in_items(self, text: str) -> Iterator[Found]:
+    def _in_items(self, text: str) -> Iterator[FoundText]:
         """Yield the items of lists that a parameter names and that have a text."""
         for ref, items in reversed(self._items.items()):
             for place in items.get(text, ())[:_ITEMS]:
                 if find(self._documents[ref][1], place) == text:
-                    yield Found(ref=ref, place=_generalised(place, self._shown.values))
+                    yield FoundText(ref=ref, place=_generalised(place, self._shown.values))
 
-    def _followed(self, exchange: Exchange) -> Iterator[Found]:
+    def _followed(self, exchange: Exchange) -> Iterator[FoundText]:
         """Yield the links and forms that lead to a document's address, unless the task itself says where to go."""
         if exchange.kind == "document" and self._shown.plan[exchange.step].action != "goto":
             found = self._found(exchange.request.url)
             yield from (each for each in found if isinstance(each.place, LinkAddress | RowLink | FormTarget))
 
     def _own_sources(self, text: str) -> Iterator[Source]:
-        yield from (Given(template=each) for each in templates_of(text, self._shown.values, self._shown.secrets))
+        yield from (GivenText(template=each) for each in templates_of(text, self._shown.values, self._shown.secrets))
         if text in self._written:
-            yield Given(template=text)
+            yield GivenText(template=text)
         elif self._redact(text) == text and not is_of_time(text, self._shown.day):
-            yield Constant(text=text)
+            yield ConstantText(text=text)
 
-    def _found(self, text: str) -> Iterator[Found]:
+    def _found(self, text: str) -> Iterator[FoundText]:
         for ref in self._holding(text):
             if (ref, text) not in self._places:
                 self._places[ref, text] = tuple(self._found_in(ref, text))
             yield from self._places[ref, text]
 
-    def _found_in(self, ref: str, text: str) -> Iterator[Found]:
+    def _found_in(self, ref: str, text: str) -> Iterator[FoundText]:
         for place in places_of(self._documents[ref][1], text):
             if not (_is_by_number(place) or "{{" in place.model_dump_json()):  # a site writes no templates
-                yield Found(ref=ref, place=_generalised(place, self._shown.values))
+                yield FoundText(ref=ref, place=_generalised(place, self._shown.values))
 
     def _holding(self, text: str) -> list[str]:
         """Return the calls whose responses hold a text, the newest first."""
@@ -263,7 +265,7 @@ class _Sketching:
 
     # ------------------------------------------------------------------------------------- what responses tell
 
-    def _evident(self) -> tuple[Told, ...]:
+    def _evident(self) -> tuple[ToldPredicate, ...]:
         """Return what the responses tell.
 
         Raises:
@@ -281,7 +283,7 @@ class _Sketching:
                 )
         return told
 
-    def _held_before(self, commit: int, told: Told) -> bool:
+    def _held_before(self, commit: int, told: ToldPredicate) -> bool:
         """Tell if the site showed so much already before the step."""
         shown = self._shown
         predicates = shown.verify if told.step == VERIFICATION else shown.plan[told.step].expect
@@ -291,7 +293,7 @@ class _Sketching:
             for exchange, document in before[-1:]
         )
 
-    def _told(self) -> Iterator[Told]:
+    def _told(self) -> Iterator[ToldPredicate]:
         shown = self._shown
         expected = [(index, step.expect) for index, step in enumerate(shown.plan)]
         for step, predicates in (*expected, (VERIFICATION, tuple(shown.verify))):
@@ -299,9 +301,9 @@ class _Sketching:
                 if not predicate.is_required:
                     continue
                 if refs := tuple(self._telling(step, predicate)):
-                    yield Told(step=step, index=index, refs=refs)
+                    yield ToldPredicate(step=step, index=index, refs=refs)
                 elif isinstance(predicate, NotExists) and (pair := self._gone(step, predicate)):
-                    yield Told(step=step, index=index, refs=pair[1:], before=pair[0])
+                    yield ToldPredicate(step=step, index=index, refs=pair[1:], before=pair[0])
                 elif step == VERIFICATION or step in shown.commits:
                     what = "the final verification" if step == VERIFICATION else f"step {step + 1}"
                     raise Unfit(f"{what}: nothing that the site answered tells of expectation {index + 1}")
@@ -346,7 +348,7 @@ class _Sketching:
         mains = [index for index, (_, exchange) in enumerate(until) if exchange.is_main]
         return [ref for ref, _ in until[mains[-1] if mains else 0 :]]
 
-    def _reads(self) -> Iterator[Read]:
+    def _reads(self) -> Iterator[FieldRead]:
         for index, (step, written) in enumerate(zip(self._shown.plan, self._shown.written, strict=True)):
             if not isinstance(step, Extract):
                 continue
@@ -364,7 +366,7 @@ class _Sketching:
                 )
                 if all(_is_by_place(reader) for _, reader in readers):
                     raise Unfit(f"step {index + 1}: nothing but its place tells where the site's answer has {name}")
-                yield Read(step=index, field=name, readers=readers)
+                yield FieldRead(step=index, field=name, readers=readers)
 
 
 def is_gone(predicate: NotExists, before: Document, after: Document) -> bool:
@@ -379,7 +381,7 @@ def is_gone(predicate: NotExists, before: Document, after: Document) -> bool:
     return bool(before.matches(query)) and after.matches(query) == ()
 
 
-def query_of(response: Response) -> tuple[str, ...]:
+def query_of(response: SiteResponse) -> tuple[str, ...]:
     """Return the names in the query of the address that a response came from, sorted."""
     return tuple(sorted(name for name, _ in parse_qsl(urlsplit(response.url).query, keep_blank_values=True)))
 
@@ -399,7 +401,7 @@ def _is_by_place(reader: Reader) -> bool:
     return isinstance(reader.at, AtPath)
 
 
-def _require_flat(shown: Shown) -> None:
+def _require_flat(shown: ShownRun) -> None:
     for index, step in enumerate(shown.plan):
         if step.action in ("for_each", "approve", "verification_code", "solve_captcha", "take_over"):
             raise Unfit(f"step {index + 1} is {step.action}, which needs a page or a person")
@@ -412,7 +414,7 @@ def _require_flat(shown: Shown) -> None:
         raise Unfit(f"steps {numbers} both have consequences: a task with one such step at most can be replayed so")
 
 
-def _the_commit(calls: Sequence[Call], shown: Shown) -> str:
+def _the_commit(calls: Sequence[RecipeCall], shown: ShownRun) -> str:
     """Return the call of the step with consequences; empty if no step has any."""
     for index, step in enumerate(shown.plan):
         if step.effect is not None and not step.effect.repeatable and index not in shown.commits:

@@ -36,7 +36,7 @@ _DISPOSITION: Final = re.compile(r'\bname="((?:[^"\\]|\\.)*)"')
 
 
 class Shape(Record):
-    """What is the same in each sending of a request."""
+    """The parts of a request that are the same in each sending."""
 
     method: str
     kind: str
