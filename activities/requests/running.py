@@ -96,8 +96,8 @@ class RequestActivities:
             return RequestsRun(status="page", reason=str(error))
         if known.recipe is None:
             return RequestsRun(status="page")
-        if unfit_values(known.recipe, request.requests.values):
-            return RequestsRun(status="page")
+        if name := unfit_values(known.recipe, request.requests.values):
+            return RequestsRun(status="page", reason=f"no run through the page has had such a value of {{{{{name}}}}}")
         try:
             secrets = await self._secrets(request, known.recipe)
             own = {"own": self.own.own, "own_networks": self.own.own_networks}

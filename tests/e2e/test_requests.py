@@ -192,5 +192,5 @@ async def test_whatever_the_site_answers_one_note_is_there(desk: Desk, manner: s
     assert desk.site.manner == ""
     assert await desk.opened(order) == 1
     [warning] = ending.result.warnings
-    assert "the rest was done by the page" in warning
+    assert "is done by the page" in warning
     assert await desk.lab.audited(order) == ()

@@ -251,6 +251,16 @@ async def test_without_a_recipe_the_page_does_it_without_a_word(knowledge: Knowl
     assert await Bench(knowledge=knowledge).run() == RequestsRun(status="page")
 
 
+async def test_a_value_that_no_run_has_had_is_for_the_page_which_says_so() -> None:
+    bench = Bench()
+    values = {**VALUES, "subject": ""}
+    requests = bench.request.requests.model_copy(update={"values": values})
+    bench.request = bench.request.model_copy(update={"requests": requests})
+    ran = await bench.run()
+    assert (ran.status, bench.site.sent) == ("page", [])
+    assert ran.reason == "no run through the page has had such a value of {{subject}}"
+
+
 async def test_a_site_that_is_too_slow_for_the_activity_is_left_to_the_page_before_anything_is_intended() -> None:
     bench = Bench(limit_s=30)
     ran = await bench.run()

@@ -72,7 +72,8 @@ class Requests:
         if ran.status == "done":
             self.finished = Finished(predicates=ran.verification, note=WITHOUT_PAGE)
         elif ran.reason:
-            context.warn(f"tier: requests: the rest was done by the page: {ran.reason}")
+            what = "the task" if ran.status == "page" else "the rest"
+            context.warn(f"tier: requests: {what} is done by the page: {ran.reason}")
         return ran.status == "done"
 
     async def _ran(self) -> RequestsRun:
