@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_what_the_site_took_and_did_not_confirm_is_done_by_us_and_sent_again_by_a_script() -> None:
     asked = ["--rounds", "1", "--only", "replaywright,playwright", "--faults", "accepted, answered with 502"]
     program = [sys.executable, "-m", "bench.faults", *asked]
