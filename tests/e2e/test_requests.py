@@ -10,6 +10,7 @@ import pytest
 
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.requests.commands import WITHOUT_PAGE, is_sampled
@@ -194,3 +195,47 @@ async def test_whatever_the_site_answers_one_note_is_there(desk: Desk, manner: s
     [warning] = ending.result.warnings
     assert "is done by the page" in warning
     assert await desk.lab.audited(order) == ()
+
+
+@pytest.mark.long
+async def test_a_run_that_is_cancelled_when_its_request_has_left_says_that_it_is_in_doubt_and_resume_settles_it(
+    desk: Desk,
+) -> None:
+    await desk.lab.served()
+    order = desk.order("cancelled")
+    await desk.lab.frozen_at(desk.lab.stage.worker, "acted", SAVE, order)
+    await desk.lab.handle(order).cancel()
+    await desk.lab.replace_worker()
+    ending = await desk.lab.follow(order)
+    found = await planned(desk.lab.place, Wish(order.run_id))
+    again = await desk.lab.run(found.order)
+
+    assert ending.status == "cancelled"
+    assert [(line.step, line.state) for line in ending.result.commits] == [(SAVE, "in_doubt")]
+    desk.assert_done(order, again)
+
+
+@pytest.mark.long
+async def test_a_run_that_ended_with_its_step_done_is_resumed_and_does_not_send_again(desk: Desk) -> None:
+    order = desk.order("resumed")
+    await desk.lab.frozen_at(desk.lab.stage.worker, "recorded", SAVE, order)
+    await desk.lab.handle(order).terminate("by the test")
+    await desk.lab.replace_worker()
+    found = await planned(desk.lab.place, Wish(order.run_id))
+    ending = await desk.lab.run(found.order)
+
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    assert desk.site.stored.count("resumed") == 1
+
+
+@pytest.mark.long
+async def test_a_site_that_has_changed_is_done_by_its_page_and_learned_anew(desk: Desk) -> None:
+    desk.site.named = "text"
+    notes = []
+    for note in ("third", "fourth", "fifth"):
+        order = desk.order(note)
+        ending = await desk.lab.run(order)
+        desk.assert_done(order, ending)
+        notes.append(ending.result.note)
+
+    assert notes == ["", "", WITHOUT_PAGE]

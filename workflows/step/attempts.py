@@ -138,6 +138,11 @@ class Attempt:
         return effect_of(action_of(self.step), self.step.effect, None).repeatable
 
     @property
+    def was_lost(self) -> bool:
+        """Return True if an earlier attempt of this run was lost."""
+        return self._recovered
+
+    @property
     def title(self) -> str:
         """The step as it reads in the UI."""
         return self.step.title + (f" [{self.item}]" if self.item else "")

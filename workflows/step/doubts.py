@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.probing import SiteProbe
     from replaywright.domain.proof.proof import is_answered
     from replaywright.domain.proof.reconciling import IN_FLIGHT_MS, total_limit_ms
+    from replaywright.domain.requests.commands import BY_REQUESTS
     from replaywright.domain.run.commands import StepContext
     from replaywright.domain.run.commit_requests import (
         NOT_ON_SITE,
@@ -147,9 +148,12 @@ class Doubts:
                 attempt.after_wait()
                 continue
             if outcome.status is not Status.IN_DOUBT:
+                await self._lead_on(attempt, outcome)
                 return rounds.warned(outcome)
             if outcome.reason.startswith("ledger_"):  # not this attempt's doubt
                 doubt = replace(doubt, epoch=0)
+                if self._is_of_requests and not attempt.was_lost:
+                    doubt = replace(doubt, session_id="", contradicted=EARLIER_RUN)
             doubt = replace(doubt, contradicted=contradicted(outcome), answered=is_answered(outcome.evidence))
             resolution = await self._resolved(attempt, doubt)
             if resolution.outcome is not None:
@@ -160,6 +164,17 @@ class Doubts:
             self._browser.raise_epoch()
             attempt.disproved = resolution.reason == NOTHING_LEFT
             attempt.retry("commit", outcome)
+
+    @property
+    def _is_of_requests(self) -> bool:
+        """True if an earlier run of the lineage may have done a step without a page."""
+        return self._context.run.task.tier == "requests"
+
+    async def _lead_on(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        """Go to where the site shows a step that was done without a page: the page here did not lead on with it."""
+        is_elsewhere = outcome.from_ledger and outcome.reason == BY_REQUESTS and not outcome.effect.repeatable
+        if self._is_of_requests and is_elsewhere and attempt.step.reconcile is not None:
+            await self._resolved(attempt, Doubt(session_id="", epoch=0, contradicted=EARLIER_RUN))
 
     async def _awaited(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
         """Wait for the request of a step that nobody has seen yet; go on in a new browser if its page was left."""
