@@ -19,6 +19,7 @@ from workflows.step.factory import final_predicates
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.policy.host_rules import network_policy
+    from replaywright.domain.proof.proof import is_answered
     from replaywright.domain.requests.commands import (
         ACTIVITY,
         LOST_ACTIVITY,
@@ -145,7 +146,8 @@ class Requests:
             if not await parts.recovery.rebuilt():
                 await parts.recovery.recover()
             parts.browser.adopted = True
-            resolution = await parts.doubts.resolved(attempt, EARLIER_RUN)
+            answered = is_answered(sent.evidence)
+            resolution = await parts.doubts.resolved(attempt, EARLIER_RUN, answered=answered)
             is_resolved = True
         finally:
             if not is_resolved and (line := known_of(attempt, sent)) is not None:

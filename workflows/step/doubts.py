@@ -189,15 +189,18 @@ class Doubts:
                 raise TaskFailed(outcome.reason, f"{explained(attempt, outcome)}; {failure}") from failure
         return outcome
 
-    async def resolved(self, attempt: Attempt, contradicted: str, session_id: str = "") -> Resolution:
+    async def resolved(
+        self, attempt: Attempt, contradicted: str, session_id: str = "", *, answered: bool = False
+    ) -> Resolution:
         """Decide whether a commit step that an earlier run left in doubt took effect.
 
         Args:
             attempt: the step.
             contradicted: why the browser that there is cannot tell of it; empty if it is the one it was done in.
             session_id: of the browser that the earlier run left; empty where it left none.
+            answered: the site has answered all that was sent.
         """
-        return await self._resolved(attempt, Doubt(session_id, 0, contradicted=contradicted))
+        return await self._resolved(attempt, Doubt(session_id, 0, contradicted=contradicted, answered=answered))
 
     async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
         """Resolve a commit step in doubt: with its outcome if it took effect, without if it certainly did not."""
