@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from replaywright.domain.requests.document import Document, read_document
 from replaywright.domain.requests.exchanges import SiteResponse
-from replaywright.domain.requests.forms import FormAddress, form_fields, options_of
+from replaywright.domain.requests.forms import FormAddress, forms_of
 from replaywright.domain.requests.places import (
     DataAttribute,
     FormField,
@@ -85,19 +85,15 @@ def test_a_choice_is_found_by_its_label() -> None:
     places = places_of(compose(), "7")
 
     assert places == tuple(FormOption(form=form, name="list", label="Friends & foes") for form in (FORM, ANYWHERE))
-    assert options_of(compose(), "list", "7") == ("Friends & foes",)
-    assert options_of(compose(), "size", "s") == ("Small",)
-    assert options_of(compose(), "agree", "yes") == ("I agree",)
     assert find(compose(), FormOption(form=FORM, name="list", label="  family ")) == "8"
     assert find(compose(), FormOption(form=FORM, name="list", label="Enemies")) is None
 
 
 def test_a_form_sends_what_a_browser_sends_for_it_untouched() -> None:
-    fields = form_fields(compose(), "https://mail.example/mail/send?draft=1", "post", ("to", "token"))
+    [form] = [form for form in forms_of(compose()) if form.action.startswith("https://mail.example/mail/send")]
 
-    assert fields == {"token": "t0k3n", "to": "", "body": "Hello\nthere", "list": "8", "size": "l"}
-    assert form_fields(compose(), "https://mail.example/mail/send", "GET", ("to",)) is None
-    assert form_fields(compose(), "https://mail.example/mail/send", "POST", ("nowhere",)) is None
+    assert dict(form.pairs) == {"token": "t0k3n", "to": "", "body": "Hello\nthere", "list": "8", "size": "l"}
+    assert form.address.method == "POST"
 
 
 def test_of_equal_forms_only_values_that_are_equal_have_an_address() -> None:
@@ -106,7 +102,6 @@ def test_of_equal_forms_only_values_that_are_equal_have_an_address() -> None:
 
     assert places_of(document, "1") == ()
     assert kinds(places_of(document, "abcd")) == ["form_field", "form_field"]
-    assert form_fields(document, "https://mail.example/delete", "GET", ("id", "token")) is None
 
 
 def test_short_values_are_looked_for_in_forms_alone() -> None:

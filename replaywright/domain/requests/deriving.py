@@ -248,9 +248,9 @@ def _expected(same: _Same, *, follows: bool) -> ExpectedAnswer:
         for at, said in first.verdicts.items()
         if same.first.is_unsafe and all(each.verdicts.get(at) == said for each in all_expected)
     }
-    faults = tuple(dict.fromkeys(at for each in all_expected for at in each.faults))
+    filled = tuple(dict.fromkeys(at for each in all_expected for at in each.filled))
     query = first.query if all(each.query == first.query for each in all_expected) else None
-    return first.model_copy(update={"path": path, "query": query, "keys": keys, "verdicts": verdicts, "faults": faults})
+    return first.model_copy(update={"path": path, "query": query, "keys": keys, "verdicts": verdicts, "filled": filled})
 
 
 def _is_number(address: Address, sources: Sequence[Source]) -> bool:

@@ -1,7 +1,7 @@
 """Forms of a document: their addresses, their fields' values and choices as they are when the page is loaded."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import unquote
@@ -181,29 +181,3 @@ def _text_after(control: MarkupElement) -> str:
     at = next((index for index, one in enumerate(siblings) if one is control), len(siblings))
     after = next((one for one in siblings[at + 1 :] if not isinstance(one, str) or one.strip()), "")
     return " ".join(after.split()) if isinstance(after, str) else line_of(after) if after.tag == "span" else ""
-
-
-def options_of(document: Document, form_field_name: str, value: str) -> tuple[str, ...]:
-    """Return the labels of the choices with this value in fields of this name."""
-    found = [choice for form in forms_of(document) for choice in form.choices]
-    return tuple({label: None for name, label, of in found if (name, of) == (form_field_name, value) and label})
-
-
-def form_fields(document: Document, action_url: str, method: str, names: tuple[str, ...]) -> Mapping[str, str] | None:
-    """Return names and values that a browser would send for the one form that is meant, untouched; without its buttons.
-
-    `action_url` counts without its query. A form with exactly these names comes before those that have more. None if
-    there is no such form, several with other values, or one that sends a name twice.
-    """
-    target = action_url.partition("#")[0].partition("?")[0]
-    meant = [
-        form
-        for form in forms_of(document)
-        if form.action.partition("#")[0].partition("?")[0] == target
-        and form.address.method == method.upper()
-        and set(names) <= set(form.address.names)
-    ]
-    exact = [form for form in meant if set(form.address.names) == set(names)]
-    sent = {form.pairs for form in exact or meant}
-    pairs = sent.pop() if len(sent) == 1 else None
-    return dict(pairs) if pairs is not None and len(dict(pairs)) == len(pairs) else None

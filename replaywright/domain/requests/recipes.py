@@ -82,8 +82,8 @@ class ExpectedAnswer(Record):
     """Of JSON: paths of its values."""
     verdicts: dict[str, str] = Field(default_factory=dict)
     """Of JSON: what it says of its success; see `replaywright.domain.requests.verdicts`."""
-    faults: tuple[str, ...] = ()
-    """Of JSON: paths of faults that it reported."""
+    filled: tuple[str, ...] = ()
+    """Of JSON that answers a change: all paths that held something in any run."""
 
 
 class RecipeCall(Record):

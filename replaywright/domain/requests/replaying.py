@@ -25,7 +25,7 @@ from replaywright.domain.requests.recipes import (
 from replaywright.domain.requests.sketching import is_gone, keys_of, query_of
 from replaywright.domain.requests.slots import WHOLE, Address, path_in, put_together, taken_apart
 from replaywright.domain.requests.texts import form_of, is_embedding, marks_of
-from replaywright.domain.requests.verdicts import faults_of, verdict_of, verdicts_of
+from replaywright.domain.requests.verdicts import filled_in, verdict_of, verdicts_of
 from replaywright.domain.step.fingerprints import digest
 
 
@@ -152,7 +152,7 @@ class Replaying:
             raise Unexpected(f"{_said(call)}: it led to {response.url.partition('?')[0]}")
         if call.is_unsafe and expected.query is not None and query_of(response) != expected.query:
             raise Unexpected(f"{_said(call)}: it led to an address with another query")
-        if missing := [key for key in expected.keys if key not in keys_of(document)]:
+        if missing := sorted(set(expected.keys).difference(keys_of(document))):
             raise Unexpected(f"{_said(call)}: the answer has no {missing[0]} any more")
         self._require_success(call, document)
         self._documents[call.ref] = (response, document)
@@ -165,8 +165,8 @@ class Replaying:
         for at, said in call.expected.verdicts.items():
             if found.get(at) != said and found.get(at) not in self._echoes.get(at.rpartition(".")[2], ()):
                 raise Unexpected(f"{_said(call)}: the answer says something else in {at or 'its whole'}")
-        if faults := [at for at in faults_of(document) if at not in call.expected.faults]:
-            raise Unexpected(f"{_said(call)}: the answer reports something in {faults[0]}")
+        if call.is_unsafe and (new := [at for at in filled_in(document) if at not in call.expected.filled]):
+            raise Unexpected(f"{_said(call)}: the answer reports something in {new[0]}, where it never did")
 
     def unmet(self, step: int, predicates: Sequence[Predicate]) -> Predicate | None:
         """Return the first predicate of a step, or of the final verification, that the responses do not show."""

@@ -49,7 +49,7 @@ from replaywright.domain.requests.recipes import (
 )
 from replaywright.domain.requests.slots import WHOLE, Address, Shape, put_together, says_the_same, taken_apart
 from replaywright.domain.requests.texts import form_of, is_of_time, marks_of, of_day, templates_of
-from replaywright.domain.requests.verdicts import faults_of, verdicts_of
+from replaywright.domain.requests.verdicts import filled_in, verdicts_of
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.domain.step.fingerprints import ENTERED, digest, naming_parameters
 from replaywright.domain.task.steps import Extract, Step, arguments_of
@@ -173,7 +173,7 @@ class _Sketching:
                 ),
                 Slot(address=WHOLE, sources=tuple(self._followed(exchange))),
             ),
-            expected=self._expected(response, document := read_document(response)),
+            expected=self._expected(response, document := read_document(response), is_change=request.is_unsafe),
             unsent=dict(self._omitted(shape, request)),
             is_wanted=is_wanted,
         )
@@ -187,7 +187,7 @@ class _Sketching:
         documents = [document for _, document in reversed(self._documents.values())]
         return omitted(documents, shape, request.url) if request.is_unsafe else Counter()
 
-    def _expected(self, response: SiteResponse, document: Document) -> ExpectedAnswer:
+    def _expected(self, response: SiteResponse, document: Document, *, is_change: bool) -> ExpectedAnswer:
         _, slots = taken_apart(Request("GET", response.url), "document")
         path = tuple(
             Slot(address=address, sources=tuple(self._own_sources(text)))
@@ -201,7 +201,7 @@ class _Sketching:
             query=query_of(response),
             keys=keys_of(document),
             verdicts=verdicts_of(document),
-            faults=faults_of(document),
+            filled=filled_in(document) if is_change else (),
         )
 
     def _sources(

@@ -1,4 +1,4 @@
-"""What an answer in JSON says of its success: truth values, status words, and the faults that it reports."""
+"""Signs of success in an answer in JSON: its truth values, its status words, and what it holds at all."""
 
 import re
 from collections.abc import Iterator
@@ -8,8 +8,6 @@ from replaywright.domain.requests.document import Document, Json, JsonNumber, le
 from replaywright.domain.step.fingerprints import digest
 
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z_-]{0,19}")
-_FAULTS: Final = ("err", "fault", "fail", "problem", "violation", "exception", "reject", "denied", "invalid", "refus")
-"""Beginnings of words in the names of keys."""
 _NOTHING: Final[tuple[Json, ...]] = (None, False, "", "0", "false", [], {})
 
 
@@ -28,9 +26,9 @@ def verdict_of(text: str) -> str:
     return digest(text)[:16]
 
 
-def faults_of(document: Document) -> tuple[str, ...]:
-    """Return the paths of the keys that are named like faults and hold something."""
-    return tuple(path for path, value in _values(document.data) if value not in _NOTHING and _names_fault(path))
+def filled_in(document: Document) -> tuple[str, ...]:
+    """Return the paths, outside of lists, that hold something: a fault stands where nothing stood before."""
+    return tuple(path for path, value in _values(document.data) if value not in _NOTHING)
 
 
 def _values(data: Json) -> Iterator[tuple[str, Json]]:
@@ -40,8 +38,3 @@ def _values(data: Json) -> Iterator[tuple[str, Json]]:
         yield path, value
         if isinstance(value, dict):
             left.extend((f"{path}.{key}".lstrip("."), inner) for key, inner in value.items())
-
-
-def _names_fault(path: str) -> bool:
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", path.rpartition(".")[2])
-    return any(word.lower().startswith(_FAULTS) for word in words)
