@@ -147,7 +147,7 @@ async def opened(rig: Rig, site: GateSite, channel: Channel) -> Page:
     return page
 
 
-SHORT = ("form", "redirect", "fetch", "worker", "open websocket")
+SHORT = ("popup", "redirect", "fetch", "worker", "open websocket")
 SHORT_OVER_TLS = ("form", "fetch")
 
 

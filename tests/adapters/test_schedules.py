@@ -165,4 +165,9 @@ async def test_what_cannot_be_is_refused_and_leaves_nothing_behind(
     assert "there is no file 'greet'" in await mine.refused("create", "b", "greet", "--every", "1h")
     assert "parameter 'site'" in await mine.refused("create", "b", greet[0], "--every", "1h")
     assert "the minute is '61'" in await mine.refused("create", "b", *greet, "--cron", "61 * * * *")
+    canary = ("create", "c", "skill:x", "--every", "1h")
+    assert "is no skill" in await mine.refused("create", "c", greet[0], "--every", "1h", "--canary")
+    assert "--hold belongs to --canary" in await mine.refused(*canary, "--hold")
+    assert "--rehearse belongs to --canary" in await mine.refused(*canary, "--rehearse")
+    assert "--mode auto: a canary asks no model" in await mine.refused(*canary, "--canary", "--mode", "auto")
     assert [one["schedule"] for one in (await mine.told("list"))["schedules"]] == ["greets"]

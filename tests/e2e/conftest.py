@@ -23,19 +23,26 @@ async def _no_worker_stays_frozen() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def taught(settings: Settings, freeze: Path) -> AsyncIterator[Lab]:
-    """The demo's task, learned on the classic skin, without a model of the caller's."""
+async def staged(settings: Settings, freeze: Path) -> AsyncIterator[Lab]:
+    """A stage without a model of the caller's, on which nothing is learned."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
         environment.setenv(FREEZE, str(freeze))
         async with Stage(settings, tell=lambda _text: None) as stage:
             lab = Lab(stage)
-            await lab.learn()
             LABS.append(lab)
             try:
                 yield lab
             finally:
                 LABS.remove(lab)
+
+
+@asynccontextmanager
+async def taught(settings: Settings, freeze: Path) -> AsyncIterator[Lab]:
+    """The demo's task, learned on the classic skin."""
+    async with staged(settings, freeze) as lab:
+        await lab.learn()
+        yield lab
 
 
 @pytest.fixture(scope="session")
@@ -69,4 +76,11 @@ def lab_settings() -> Settings:
 async def own_lab(lab_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
     """A stage of the module's own, built from its `lab_settings`."""
     async with taught(lab_settings, tmp_path_factory.mktemp("own-lab") / "freeze") as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+async def own_bare_lab(lab_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
+    """The same, on which nothing is learned."""
+    async with staged(lab_settings, tmp_path_factory.mktemp("own-lab") / "freeze") as lab:
         yield lab

@@ -71,19 +71,3 @@ async def test_a_canary_sends_nothing_and_one_that_fails_holds_the_schedules_of_
     assert [rows[f"earnest-{name}"].is_paused for name in (sound, broken)] == [False, True]
     assert rows[f"earnest-{broken}"].note.startswith("held: the canary ")
     assert not rows[f"canary-{broken}"].is_paused
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["demo/send_mail.yaml", "--canary"], "--canary: TASK 'demo/send_mail.yaml' is no skill"),
-        (["skill:x", "--hold"], "--hold belongs to --canary"),
-        (["skill:x", "--rehearse"], "--rehearse belongs to --canary"),
-        (["skill:x", "--canary", "--mode", "auto"], "--mode auto: a canary asks no model"),
-    ],
-)
-def test_a_canary_is_of_a_skill(lab: Lab, arguments: list[str], said: str) -> None:
-    made = commanded(lab, "create", "c", *arguments, "--every", "1h")
-
-    assert made.returncode == 2
-    assert said in made.stderr

@@ -20,9 +20,9 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="module")
-async def lab(own_lab: Lab) -> Lab:
+async def lab(own_bare_lab: Lab) -> Lab:
     """A stage of its own, with these settings."""
-    return own_lab
+    return own_bare_lab
 
 
 async def test_a_run_that_the_worker_s_policy_forbids_opens_no_browser(lab: Lab) -> None:
@@ -38,6 +38,7 @@ async def test_a_run_that_the_worker_s_policy_forbids_opens_no_browser(lab: Lab)
     assert [line["kind"] for line in await lab.trace(order)] == ["policy"]
 
 
+@pytest.mark.long
 async def test_a_run_that_is_beyond_an_amount_of_its_task_ends_between_two_steps(lab: Lab) -> None:
     own = Wishes.model_validate({"amounts": {"navigations": 2}})
     order = lab.order(lab.task.model_copy(update={"policy": own}))

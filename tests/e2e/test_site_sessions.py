@@ -31,9 +31,8 @@ def lab_settings(crm: Crm, tmp_path_factory: pytest.TempPathFactory) -> Settings
 
 
 @pytest.fixture(scope="module")
-async def lab(own_lab: Lab) -> Lab:
-    await own_lab.served()
-    return own_lab
+async def lab(own_bare_lab: Lab) -> Lab:
+    return own_bare_lab
 
 
 @pytest.fixture(autouse=True)
