@@ -115,6 +115,7 @@ async def test_a_run_that_is_cancelled_while_its_request_is_held_sends_it_or_say
         assert site.stored == stored
 
 
+@pytest.mark.long
 async def test_a_run_that_is_cancelled_after_its_request_left_says_that_it_was_sent(lab: Lab) -> None:
     await lab.served()
     with served() as site:

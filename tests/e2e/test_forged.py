@@ -7,11 +7,10 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
-from demo.main_job import TASK_FILE
 from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.tasks.taskfile import new_run_id, read_task
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.starts import RULE, UnsignedStarts
@@ -91,6 +90,7 @@ async def test_the_stack_of_up_refuses_a_start_without_a_mac_and_opens_nothing(r
         assert f"{RULE}: the start of this run is not signed (unsigned)" in said
 
 
+@pytest.mark.long
 async def test_a_configured_temporal_gives_an_unsigned_start_no_secret_and_marks_it(sparing: Lab) -> None:
     stealing, harmless = await forged(sparing, entering(sparing)), await forged(sparing, looking(sparing))
 
@@ -133,9 +133,3 @@ async def test_whoever_may_reach_temporal_may_hold_a_run_up(refusing: Lab) -> No
     await (await plain(refusing)).get_workflow_handle(order.run_id).execute_update("abort", {"who": "somebody"})
 
     assert (await refusing.follow(order)).status == "failed"
-
-
-async def test_the_demos_task_runs_when_it_is_started_with_a_mac(refusing: Lab) -> None:
-    assert read_task(str(TASK_FILE)).secrets == (PASSWORD_SECRET,)
-
-    assert (await refusing.run(refusing.order())).status == "done"

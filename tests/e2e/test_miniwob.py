@@ -30,6 +30,7 @@ async def test_what_was_recorded_with_one_seed_is_done_right_with_another_and_no
     assert calls == 0
 
 
+@pytest.mark.long
 async def test_a_run_that_the_page_does_not_reward_is_not_counted_as_done(lab: Bench) -> None:
     spec = SPECS["enter-text"]
     [(seed, values)] = await lab.seeds(spec, 1)

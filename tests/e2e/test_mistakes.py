@@ -10,6 +10,7 @@ pytestmark = pytest.mark.slow
 SOME = ("name of a button", "refused by the site")
 
 
+@pytest.mark.long
 async def test_a_message_tells_the_true_cause_and_a_remedy_that_works() -> None:
     known: dict[str, Mistake] = {mistake.name: mistake for mistake in MISTAKES}
 

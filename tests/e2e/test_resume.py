@@ -130,6 +130,7 @@ async def test_a_ten_step_task_that_failed_at_step_ten_performs_only_that_one_wh
         await planned(lab.place, Wish(order.run_id))
 
 
+@pytest.mark.long
 async def test_an_order_that_was_placed_before_an_edit_is_not_placed_again_without_a_word(
     lab: Lab, bakery: Bakery
 ) -> None:

@@ -107,6 +107,7 @@ async def test_a_page_that_came_into_the_flow_is_passed_by_a_revised_plan(lab: L
     assert (revise["standIn"], revise["steps"][0]) == (True, 'click the link "Continue"')
 
 
+@pytest.mark.long
 async def test_what_a_page_shows_too_late_is_seen_when_it_is_looked_at_again(lab: Lab, bakery: Bakery) -> None:
     noted = {"text_contains": "Noted", "within_ms": 300}
     click = {"action": "click", "instruction": "the note button", "timeout_ms": 5000, "expect": [noted]}

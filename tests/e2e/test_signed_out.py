@@ -161,12 +161,13 @@ async def after_one_that_went_well(lab: Lab, site: Members, name: str, *steps: d
     return Order(task, values, new_run_id(task, values), mode=Mode.AUTO)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "page", "step"),
     [
         ("redirect", "login", 2),
-        pytest.param("overlay", "orders", 2, marks=pytest.mark.long),
-        pytest.param("refused", "orders", 1, marks=pytest.mark.long),
+        ("overlay", "orders", 2),
+        ("refused", "orders", 1),
     ],
 )
 async def test_a_run_that_meets_a_page_to_sign_in_on_says_that_it_was_signed_out(

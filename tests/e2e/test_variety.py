@@ -181,6 +181,7 @@ async def test_healing_that_is_only_proposed_finishes_the_run_and_leaves_the_old
     assert all(version.status is EntryStatus.CANDIDATE for versions in held for version in versions if version.hold)
 
 
+@pytest.mark.long
 async def test_a_replay_with_nothing_recorded_fails_at_the_first_element_without_the_model(lab: Lab) -> None:
     calls = len(asked(lab))
     here = lab.apart()
@@ -210,6 +211,7 @@ def opening(lab: Lab, instruction: str, *, lands_on: dict[str, Any]) -> Lab:
     return lab.apart(parse_task(task, "the test"))
 
 
+@pytest.mark.long
 async def test_an_element_named_by_a_parameter_is_learned_once_and_found_by_its_new_name(lab: Lab) -> None:
     here = opening(lab, "the {{name}} link", lands_on={"text_contains": "{{name}}"})
 
@@ -344,12 +346,13 @@ async def test_a_model_that_asks_to_wait_is_not_asked_again_before(lab: Lab) -> 
     assert 3 <= answered["time"] - refused["time"] < 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "calls", "reason"),
     [
         ("refusal", 2, "ModelRefused"),
-        pytest.param("malformed", 2, "ModelRefused", marks=pytest.mark.long),
-        pytest.param("unknown_id", 2, "ModelRefused", marks=pytest.mark.long),
+        ("malformed", 2, "ModelRefused"),
+        ("unknown_id", 2, "ModelRefused"),
     ],
 )
 async def test_a_model_that_gives_no_usable_answer_fails_the_run_and_says_so(
@@ -368,6 +371,7 @@ async def test_a_model_that_gives_no_usable_answer_fails_the_run_and_says_so(
     assert len(asked(lab)) - before <= calls
 
 
+@pytest.mark.long
 async def test_a_model_that_sees_no_such_element_fails_the_run_with_what_was_missed(lab: Lab) -> None:
     here = one_element(lab)
     calls = len(asked(lab))
