@@ -30,6 +30,7 @@ async def test_runs_at_the_same_time_are_counted_timed_and_weighed() -> None:
     assert {name for name, spent in seen.cpu_s.items() if spent > 0} >= {"temporal", "workers"}
 
 
+@pytest.mark.long
 async def test_runs_with_played_browsers_do_all_steps_of_a_task_and_of_a_list() -> None:
     async with Fleet(played=True, tell=tell) as fleet:
         waved = await fleet.wave(await fleet.learned(5), 2)

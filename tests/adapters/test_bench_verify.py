@@ -2,11 +2,13 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from bench.verify import EXPECTATIONS, NONE, Times, measure, shown
 
 
+@pytest.mark.long
 async def test_every_step_is_measured_with_every_kind_of_expectation() -> None:
     said = io.StringIO()
 

@@ -5,16 +5,18 @@ import io
 import pytest
 from rich.console import Console
 
+from bench.miniwob import End
 from bench.park import report
 from bench.park.__main__ import measured, shown
 from bench.park.apps import APPS
-from bench.park.runs import evaluated
+from bench.park.runs import Kind, evaluated, lab
 from bench.requests import reported
 from bench.requests import shown as shown_requests
 
 pytestmark = pytest.mark.slow
 
 DATASETTE = [app for app in APPS if app.name == "datasette"]
+ADDS = "run-a-query-that-adds"
 
 
 @pytest.mark.long
@@ -28,9 +30,21 @@ async def test_every_element_of_an_application_that_nobody_here_wrote_is_found_a
 
 
 async def test_a_task_that_was_learned_in_one_version_is_done_in_the_next_one_and_the_database_says_so() -> None:
+    [app] = DATASETTE
+    [job] = [job for job in app.jobs if job.name == ADDS]
+    async with lab() as here, app.site() as site:
+        learned = await here.run(app, site, job, app.editions[0], Kind.LEARN)
+        replayed = await here.run(app, site, job, app.editions[1], Kind.OTHER)
+
+    assert [(run.end, run.why) for run in (learned, replayed)] == [(End.DONE, "")] * 2
+    assert replayed.model_calls == 0
+
+
+@pytest.mark.long
+async def test_every_run_of_a_task_in_either_version_is_as_the_database_says() -> None:
     console = Console(file=io.StringIO())
 
-    figures = report.shown(console, await evaluated(DATASETTE, "run-a-query-that-adds", console))
+    figures = report.shown(console, await evaluated(DATASETTE, ADDS, console))
 
     shares = ("learned", "replayed", "new_values", "healed", "second_run")
     assert {name: figures[name] for name in shares} == dict.fromkeys(shares, 1.0)
@@ -42,7 +56,7 @@ async def test_a_task_that_was_learned_in_one_version_is_done_in_the_next_one_an
 async def test_a_task_of_an_application_is_done_by_its_requests_and_the_database_says_so() -> None:
     console = Console(file=io.StringIO())
 
-    figures = shown_requests(console, await reported(DATASETTE, "run-a-query-that-adds", 2, console))
+    figures = shown_requests(console, await reported(DATASETTE, ADDS, 2, console))
 
     counts = {"tasks": 1, "learned": 1, "replays": 2, "stopped": 0, "wrong": 0, "duplicates": 0}
     assert {name: figures[name] for name in counts} == counts
