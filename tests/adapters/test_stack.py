@@ -7,6 +7,7 @@ import signal
 import stat
 import sys
 import textwrap
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,19 @@ def settings(tmp_path: Path, chromium_path: Path) -> Settings:
     return Settings(home=tmp_path / "home", chromium=chromium_path)
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, chromium_path: Path) -> Settings:
+    """Settings of the stack that all tests share which only look at one."""
+    return Settings(home=tmp_path_factory.mktemp("served") / "home", chromium=chromium_path)
+
+
+@pytest.fixture(scope="module")
+async def stack(served: Settings) -> AsyncIterator[Stack]:
+    """That stack."""
+    async with Stack(served) as stack:
+        yield stack
+
+
 async def test_a_stack_serves_while_it_is_entered_and_nothing_is_left_after(settings: Settings) -> None:
     async with Stack(settings) as stack:
         running = read_running(settings.home)
@@ -54,12 +68,11 @@ async def test_a_stack_serves_while_it_is_entered_and_nothing_is_left_after(sett
     assert not await redis_answers(stack.running.redis_url)
 
 
-async def test_redis_listens_on_a_socket_that_only_its_user_can_reach(settings: Settings) -> None:
-    async with Stack(settings) as stack:
-        socket = Path(stack.running.redis_url.removeprefix("unix://"))
-        mode = stat.S_IMODE(socket.stat().st_mode)
-        folders = [stat.S_IMODE(folder.stat().st_mode) for folder in (socket.parent, settings.home)]
-        port = await ask_redis(stack.running.redis_url, ("CONFIG", "GET", "port"))
+async def test_redis_listens_on_a_socket_that_only_its_user_can_reach(stack: Stack, served: Settings) -> None:
+    socket = Path(stack.running.redis_url.removeprefix("unix://"))
+    mode = stat.S_IMODE(socket.stat().st_mode)
+    folders = [stat.S_IMODE(folder.stat().st_mode) for folder in (socket.parent, served.home)]
+    port = await ask_redis(stack.running.redis_url, ("CONFIG", "GET", "port"))
 
     assert (mode, folders, port) == (0o700, [0o700, 0o700], [["port", "0"]])
 
@@ -80,24 +93,26 @@ async def test_a_home_with_a_long_path_has_its_socket_in_a_short_private_folder(
     assert not socket.parent.exists()
 
 
-async def test_redis_keeps_every_acknowledged_write_and_evicts_nothing(settings: Settings) -> None:
+async def test_a_stack_that_is_not_persistent_keeps_every_acknowledged_write_and_is_not_announced(
+    settings: Settings,
+) -> None:
     async with Stack(settings, persistent=False) as stack:
         policy, fsync = await ask_redis(
             stack.running.redis_url, ("CONFIG", "GET", "maxmemory-policy"), ("CONFIG", "GET", "appendfsync")
         )
+        assert read_running(settings.home) is None
 
     assert policy == ["maxmemory-policy", "noeviction"]
     assert fsync == ["appendfsync", "always"]
 
 
-async def test_the_dev_server_gets_its_settings_and_search_attributes(settings: Settings) -> None:
-    async with Stack(settings) as stack:
-        client = await Client.connect(stack.running.temporal_address)
-        found = [workflow async for workflow in client.list_workflows("BrowserStatus = 'done' AND BrowserHeals = 0")]
-        running = read_running(settings.home)
-        assert running is not None
-        temporal = next(service for service in running.services if service.name == "Temporal")
-        command = Path(f"/proc/{temporal.identity.pid}/cmdline").read_text().split("\0")
+async def test_the_dev_server_gets_its_settings_and_search_attributes(stack: Stack, served: Settings) -> None:
+    client = await Client.connect(stack.running.temporal_address)
+    found = [workflow async for workflow in client.list_workflows("BrowserStatus = 'done' AND BrowserHeals = 0")]
+    running = read_running(served.home)
+    assert running is not None
+    temporal = next(service for service in running.services if service.name == "Temporal")
+    command = Path(f"/proc/{temporal.identity.pid}/cmdline").read_text().split("\0")
 
     assert found == []
     assert all(setting in command for setting in DYNAMIC_CONFIG)
@@ -111,15 +126,14 @@ async def test_what_redis_held_is_there_at_the_next_start(settings: Settings) ->
         assert await ask_redis(stack.running.redis_url, ("GET", "kept")) == ["yes"]
 
 
-async def test_a_second_command_joins_the_stack_and_leaves_it_running(settings: Settings) -> None:
-    async with Stack(settings) as first:
-        async with Stack(settings) as second:
-            assert second.joined
-            assert second.running.temporal_address == first.running.temporal_address
-            assert second.running.redis_url == first.running.redis_url
+async def test_a_second_command_joins_the_stack_and_leaves_it_running(stack: Stack, served: Settings) -> None:
+    async with Stack(served) as second:
+        assert second.joined
+        assert second.running.temporal_address == stack.running.temporal_address
+        assert second.running.redis_url == stack.running.redis_url
 
-        assert await temporal_answers(first.running.temporal_address)
-        assert await redis_answers(first.running.redis_url)
+    assert await temporal_answers(stack.running.temporal_address)
+    assert await redis_answers(stack.running.redis_url)
 
 
 async def test_two_commands_that_start_together_share_one_stack(settings: Settings) -> None:
@@ -131,11 +145,6 @@ async def test_two_commands_that_start_together_share_one_stack(settings: Settin
     finally:
         for stack in (first, second):
             await stack.__aexit__(None, None, None)
-
-
-async def test_a_stack_that_is_not_persistent_is_not_announced(settings: Settings) -> None:
-    async with Stack(settings, persistent=False):
-        assert read_running(settings.home) is None
 
 
 async def test_configured_addresses_win(settings: Settings, redis_url: str) -> None:
@@ -174,9 +183,8 @@ async def test_the_state_of_a_dead_stack_is_ignored(settings: Settings, chromium
         assert not stack.joined
 
 
-async def test_home_and_state_file_are_readable_for_their_owner_only(settings: Settings) -> None:
-    async with Stack(settings):
-        modes = [stat.S_IMODE(path.stat().st_mode) for path in (settings.home, state_file(settings.home))]
+async def test_home_and_state_file_are_readable_for_their_owner_only(stack: Stack, served: Settings) -> None:
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (served.home, state_file(served.home))]
 
     assert modes == [0o700, 0o600]
 
@@ -361,9 +369,8 @@ def test_playwrights_own_newest_build_comes_before_path_and_one_that_does_not_st
     assert (without_builds.version, without_builds.path) == ("80.0.1.2", on_path)
 
 
-async def test_doctor_finds_every_part_of_a_running_stack(settings: Settings) -> None:
-    async with Stack(settings):
-        findings = {finding.component: finding for finding in await diagnose(settings)}
+async def test_doctor_finds_every_part_of_a_running_stack(stack: Stack, served: Settings) -> None:
+    findings = {finding.component: finding for finding in await diagnose(served)}
 
     assert {name for name, finding in findings.items() if finding.health is PartHealth.FAILED} == set()
     assert findings["Temporal"].reachable
