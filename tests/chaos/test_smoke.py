@@ -7,7 +7,7 @@ import pytest
 
 from bench.chaos.lane import TOGETHER, Lane
 from bench.chaos.lanes import lanes_in
-from bench.chaos.points import Cell, programme
+from bench.chaos.points import ALL_FAULTS, ALL_POINTS, Cell, programme
 from bench.chaos.programme import Programme
 from bench.truth.cells import short
 from bench.truth.programme import Programme as Truth
@@ -15,16 +15,17 @@ from bench.truth.tasks import SHORT
 from replaywright.settings import Settings, load_settings
 
 SEED = 5
-RUNS = 17
 LANES = 3
+ONE_OF_A_KIND = (
+    *("located", "held", "dispatched", "bytes_out", "returned"),  # of a send step
+    *("fill_acted", "resolving", "adopting", "rebuilding", "promoting", "proposing"),
+)
+"""Points of which each stands for its neighbours; as many as there are faults."""
 BEHAVIOURS = ("form", "late-2-5", "retries")
 LAST = ("zombie", "partition", "redis_hung", "everything", "everything_everysec")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
-ONE_OF_EACH = (
-    *("beacon-on-leaving", "service-worker-retries", "contained", "cut"),  # with a fault
-    *("twice", "websocket", "popup", "autosave-debounce"),
-)
-"""Behaviours of which each stands for others in the table of `docs/internals/truth.md`."""
+STRUCK = ("service-worker-retries", "contained", "cut")
+"""Behaviours that meet a fault: a page that sends again, one that blocks a second press, a site that cuts."""
 
 pytestmark = pytest.mark.slow
 
@@ -41,10 +42,17 @@ async def lanes(tmp_path_factory: pytest.TempPathFactory, settings: Settings) ->
         yield started
 
 
+@pytest.mark.parametrize(
+    "points",
+    [
+        pytest.param(ONE_OF_A_KIND, id="one of a kind"),
+        pytest.param(ALL_POINTS, id="every point", marks=pytest.mark.long),
+    ],
+)
 async def test_no_fault_at_any_point_sends_twice_loses_or_reports_wrongly(
-    lanes: list[Lane], settings: Settings
+    lanes: list[Lane], settings: Settings, points: Sequence[str]
 ) -> None:
-    cells = programme(SEED, RUNS, behaviours=BEHAVIOURS)
+    cells = programme(SEED, max(len(points), len(ALL_FAULTS)), points=points, behaviours=BEHAVIOURS)
 
     def order(cell: Cell) -> int:
         return LAST.index(cell.fault) if cell.fault in LAST else len(LAST)
@@ -52,13 +60,13 @@ async def test_no_fault_at_any_point_sends_twice_loses_or_reports_wrongly(
     told = await Programme(sorted(cells, key=order), settings).run(lanes)
 
     assert {one.cell.name: f"{one.verdict}: {one.said} {one.waited}" for one in told if one.is_bad} == {}
-    assert sum(one.fired for one in told) == RUNS
+    assert sum(one.fired for one in told) == len(cells)
 
 
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(ONE_OF_EACH, id="one of each"),
+        pytest.param(STRUCK, id="three with a fault"),
         pytest.param([group[0].behaviour.name for group in short(SEED)], id="every kind", marks=pytest.mark.long),
     ],
 )
