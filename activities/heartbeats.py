@@ -10,21 +10,38 @@ BEAT_S = 0.4
 """Five beats fit into the heartbeat time-out of `workflows.policies`."""
 
 
+class Beats:
+    """Heartbeats of one activity."""
+
+    def __init__(self, phase: str) -> None:
+        self._said = [phase]
+
+    def beat(self) -> None:
+        """Report that the activity lives."""
+        activity.heartbeat(*self._said)
+
+    def leave(self, word: str) -> None:
+        """Have this and every later beat say a word as well: whoever loses the activity is told it."""
+        self._said.append(word)
+        self.beat()
+
+
 @contextlib.asynccontextmanager
-async def heartbeats(phase: str) -> AsyncIterator[None]:
+async def heartbeats(phase: str) -> AsyncIterator[Beats]:
     """Report that the activity lives, every 0.4 s until the block ends.
 
     Not at once: the server counts from the activity's start anyway, and most have ended by then.
     """
+    beats = Beats(phase)
 
     async def beat() -> None:
         while True:
             await asyncio.sleep(BEAT_S)
-            activity.heartbeat(phase)
+            beats.beat()
 
     task = asyncio.create_task(beat())
     try:
-        yield
+        yield beats
     finally:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -230,10 +230,16 @@ class RedisStepStore(SignedRecords):
         """Add one line, with `at` (the server's clock), `chain` and `id` in front."""
         await self.append_lines(tenant=tenant, lineage=lineage, lines=[line])
 
-    async def append_lines(self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]]) -> None:
-        """Add lines in one round trip, as `append_trace` does."""
-        for reply in await self._send(*(self._traces.appending(tenant, lineage, line) for line in lines)):
-            self._appended(trace_key(tenant, lineage), reply)
+    async def append_lines(
+        self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]], witnessed: bool = False
+    ) -> str:
+        """Add lines in one round trip, as `append_trace` does; return a witness if it is asked for."""
+        key = trace_key(tenant, lineage)
+        asked = [RedisCommand(WITNESS, key, ("",))] if witnessed else []
+        replies = await self._send(*(self._traces.appending(tenant, lineage, line) for line in lines), *asked)
+        for reply in replies[: len(lines)]:
+            self._appended(key, reply)
+        return text_of(replies[-1]) if witnessed else ""
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """Return the lines, oldest first, made `flat`; damaged ones and those with a wrong signature are left out."""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from temporalio import activity
 
-from activities.heartbeats import heartbeats
+from activities.heartbeats import Beats, heartbeats
 from activities.policing import Policing, as_failure
 from activities.vault import Vault
 from replaywright.domain.common.templates import secrets_in
@@ -86,10 +86,10 @@ class RequestActivities:
         Raises:
             ApplicationError: of type `PolicyBlocked`: a rule forbids a host of it; nothing with consequences was sent.
         """
-        async with heartbeats("sending requests"):
-            return await self._answered(request)
+        async with heartbeats("sending requests") as beats:
+            return await self._answered(request, beats)
 
-    async def _answered(self, request: RunRequests) -> RequestsRun:
+    async def _answered(self, request: RunRequests, beats: Beats) -> RequestsRun:
         try:
             known = await self.recipes.known(tenant=request.tenant, key=request.requests.key)
         except StoreUnavailable as error:
@@ -103,8 +103,8 @@ class RequestActivities:
             own = {"own": self.own.own, "own_networks": self.own.own_networks}
             network = self.policing.network(request.network).model_copy(update=own)
             async with self.clients.open(network, timeout_s=_REQUEST_S) as client:
-                hides = self.vault.secrets
-                return await _Sending(self.store, request, known.recipe, client, secrets, hides=hides).result()
+                sending = _Sending(self, request, known.recipe, client, secrets, beats=beats)
+                return await sending.result()
         except (_NeedsPage, SecretMissing) as error:
             return RequestsRun(status="page", reason=str(error))
         except PolicyBlocked as error:
@@ -114,7 +114,7 @@ class RequestActivities:
     async def lost_requests(self, request: RunRequests) -> RequestsRun:
         """Return the outcomes up to the step with consequences that a lost attempt may have sent.
 
-        Unless the ledger has its outcome, that step is in doubt.
+        Unless the ledger has its outcome, or has certainly not let it go, that step is in doubt.
 
         Raises:
             StoreUnavailable: nobody can tell at the moment.
@@ -129,9 +129,30 @@ class RequestActivities:
         for outcome in done:
             mark = marks.next(outcome)
         where = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": mark}
+        if await self._never_left(request, where):
+            return RequestsRun(status="page", reason="the worker was lost before the request left it")
         recorded = (await self.store.look_up(**where, run_id="", content_key="")).outcome
         doubtful = StepOutcome(status=Status.IN_DOUBT, reason="worker_lost", fingerprint=mark, effect=Effect.COMMIT)
         return RequestsRun(status="open", reason=_LOST, outcomes=(*done, recorded or doubtful))
+
+    async def _never_left(self, request: RunRequests, where: Mapping[str, str]) -> bool:
+        """Tell if the ledger has lost nothing, and has not let the request go; from now on it never does.
+
+        Every request with consequences asks it right before its first byte.
+        """
+        if not request.witness:
+            return False
+        epoch = request.epoch + 1
+        try:
+            before = await self.store.fence(**where, epoch=epoch)
+        except Fenced:
+            return False
+        may_have_left = before.state not in ("", "NOT_DONE", "INTENT") or before.late is not None
+        lineage = {"tenant": request.tenant, "lineage": request.lineage}
+        if may_have_left or not await self.store.is_whole(**lineage, witness=request.witness):
+            return False
+        await self.store.settle(**where, epoch=epoch, state="NOT_DONE", who="ledger: it has let nothing go")
+        return True
 
     async def _done_before(self, request: RunRequests, step: int) -> list[StepOutcome]:
         """Return the outcomes of the steps before the one with consequences: what they read is in the trace."""
@@ -190,20 +211,21 @@ class _Sending:
 
     def __init__(
         self,
-        store: StepStore,
+        tools: RequestActivities,
         request: RunRequests,
         recipe: Recipe,
         client: SiteClient,
         secrets: Mapping[str, _Secret],
         *,
-        hides: Redacts,
+        beats: Beats,
     ) -> None:
-        self._store = store
+        self._store = tools.store
+        self._beats = beats
         self._request = request
         self._recipe = recipe
         self._client = client
         self._secrets = secrets
-        self._hides = hides
+        self._hides: Redacts = tools.vault.secrets
         values = request.requests.values
         self._steps = [filled_step(step, values) for step in request.requests.plan]
         self._replaying = Replaying(recipe, values, lambda name: secrets[name].value, client.cookie)
@@ -306,7 +328,8 @@ class _Sending:
         try:
             self._pass_until(call.step)
             request = self._filled(call)
-            await self._trace()
+            if witness := await self._trace(witnessed=True):
+                self._beats.leave(witness)
             await self._intend(call)
         except (Unexpected, _NeedsPage) as error:
             return self._for_page(str(error))
@@ -487,10 +510,11 @@ class _Sending:
             raise Unexpected(f"condition {verify.index(unmet) + 1} of the final verification does not hold")
         return tuple(PredicateResult(passed=True, reason="holds", required=each.is_required) for each in verify)
 
-    async def _trace(self, *, is_over: bool = False) -> None:
+    async def _trace(self, *, is_over: bool = False, witnessed: bool = False) -> str:
         """Write the lines of the steps passed since, but that of the one with consequences, which stands there already.
 
         Those before that one are written before it is sent: what was read in them is needed if the worker is lost.
+        Returns a witness of the last of them if it is to be `witnessed`.
         """
         request, plan = self._request, self._request.requests.plan
         lines = [
@@ -512,11 +536,13 @@ class _Sending:
             end = {"kind": "finish", "runId": request.run_id, "verified": True, "note": WITHOUT_PAGE, "ms": took_ms}
             lines.append(end)
         if not lines:
-            return
+            return ""
+        where = {"tenant": request.tenant, "lineage": request.lineage}
         try:
-            await self._store.append_lines(tenant=request.tenant, lineage=request.lineage, lines=lines)
+            return await self._store.append_lines(**where, lines=lines, witnessed=witnessed)
         except StoreUnavailable as error:
             _log.warning("no trace of the requests of %s: %s", request.lineage, error)
+            return ""
 
 
 def _evidence(request: Request, status: int, departed: Sequence[float]) -> Evidence:

@@ -4,10 +4,13 @@ from bench.message_site.behaviours import Behaviour
 
 SENT = "Message sent"
 """What the page says when it takes the message for sent."""
+TITLE = "New message"
+"""Title of the page on which a message is written."""
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
 <body><h1>{title}</h1>{body}</body></html>"""
-_FORM = """<form id="form" method="post" action="{at}"><input type="hidden" name="press" id="press">
+_FORM = """<form id="form" method="post" action="{at}" data-press="{press}">
+<input type="hidden" name="press" value="{press}">
 <p><label>Subject <input name="subject" id="subject" autocomplete="off"></label></p>
 <p><label>Message <textarea name="body"></textarea></label></p>
 <p>{control} <output id="said" role="status"></output></p></form>
@@ -22,14 +25,15 @@ if (wait) control.addEventListener("click", (event) => {{
   setTimeout(() => control.click(), wait);
 }}, {{capture: true}});
 const say = (text = "{sent}") => {{ said.textContent = text; }};
-const pressed = () => new URLSearchParams({{subject: field.value, press: crypto.randomUUID()}});
+const drawn = () => form.dataset.press || crypto.randomUUID();
+const pressed = () => new URLSearchParams({{subject: field.value, press: drawn()}});
 const post = async (data, options = {{}}) => {{
   const answer = await fetch(at, {{method: "POST", body: data, ...options}});
   if (!answer.ok) throw new Error(answer.status);
 }};
 const byForm = () => {{
   control.type = "submit";
-  form.onsubmit = () => {{ form.press.value = crypto.randomUUID(); }};
+  form.onsubmit = () => {{ form.press.value = drawn(); }};
 }};
 {script}
 </script>"""
@@ -108,7 +112,7 @@ _SCRIPTS = {
         control.onclick = async () => { (await store()).put(pressed().toString(), 1); say(); flush(); };
         setInterval(flush, 3000); flush();""",
     "keepalive": 'control.onclick = () => { post(pressed(), {keepalive: true}); location = "/sent"; };',
-    "form_by_script": """control.onclick = () => { form.press.value = crypto.randomUUID(); form.submit(); };""",
+    "form_by_script": "control.onclick = () => { form.press.value = drawn(); form.submit(); };",
     "get_link": 'control.onmousedown = () => { control.href = at + "?" + pressed(); };',
     "get_image": """control.onclick = () => {
           const image = new Image();
@@ -155,16 +159,24 @@ WORKERS = {
 }
 
 
-def page_of(behaviour: Behaviour) -> str:
-    """The page on which a message is written; `wait` in its address delays what a press does, by milliseconds."""
+def page_of(behaviour: Behaviour, press: str = "") -> str:
+    """The page on which a message is written; `wait` in its address delays what a press does, by milliseconds.
+
+    Presses are called `press`, as sites give tokens; without one the page draws a name for each.
+    """
     script = _SCRIPTS[behaviour.page]
     if behaviour.page in WORKERS:
         script = script.replace("%s", _TO_SERVICE_WORKER.replace("{page}", behaviour.page))
     control = _LINK if behaviour.action == "open" else _BUTTON
     body = _FORM.format(
-        at=f"/submit/{behaviour.name}", delay=behaviour.delay_ms, control=control, sent=SENT, script=script
+        at=f"/submit/{behaviour.name}",
+        delay=behaviour.delay_ms,
+        control=control,
+        sent=SENT,
+        script=script,
+        press=press,
     )
-    return _PAGE.format(title="New message", body=body)
+    return _PAGE.format(title=TITLE, body=body)
 
 
 def worker_of(page: str) -> str:

@@ -11,6 +11,7 @@ import asyncio
 import html
 import random
 import time
+import uuid
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,8 @@ class _Site:
         self._stored: list[Sent] = []
 
     async def new(self, request: Request) -> Response:
-        return HTMLResponse(page_of(_behaviour(request)), headers={"cache-control": "no-store"})
+        press = uuid.uuid4().hex if "token" in request.query_params else ""
+        return HTMLResponse(page_of(_behaviour(request), press), headers={"cache-control": "no-store"})
 
     async def worker(self, request: Request) -> Response:
         script = worker_of(str(request.path_params["page"]))

@@ -3,6 +3,7 @@
     make truth                                        every behaviour under every fault at the points that tell
     python -m bench.truth --seed 7 --part 2/4         a quarter of that: four with the same seed are the whole
     python -m bench.truth --short                     every behaviour once, some with a fault: about four minutes
+    python -m bench.truth --tier requests             tasks done without a page, under the faults of `make chaos`
     python -m bench.truth --seed 7 --behaviours late-5,cut --faults none,browser --points held,acted
 
 Every run writes one message with a subject of its own and sends it, once. A worker stops itself at a kill point that is
@@ -27,7 +28,7 @@ from bench.chaos.lanes import finished
 from bench.chaos.points import known
 from bench.message_site.behaviours import ALL, GATE
 from bench.truth import report
-from bench.truth.cells import CHOICES, part_of, short, whole
+from bench.truth.cells import CHOICES, TIER_CHOICES, TIER_POINTS, by_requests, part_of, short, whole
 from bench.truth.programme import Programme
 from bench.truth.tasks import REAL, SHORT
 from replaywright.settings import load_settings
@@ -47,7 +48,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, help="decides everything that is left to chance (default: a new one)")
     parser.add_argument("--behaviours", default="", help=f"comma-separated, of: {', '.join(ALL)} (default: all)")
-    parser.add_argument("--faults", default="", help=f"comma-separated, of: {', '.join(CHOICES)} (default: all)")
+    parser.add_argument(
+        "--tier", choices=["page", "requests"], default="page", help="of the tasks (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--faults",
+        default="",
+        help=f"comma-separated, of: {', '.join(CHOICES)}; of requests: {', '.join(TIER_CHOICES)} (default: all)",
+    )
     parser.add_argument("--points", default="", help=f"comma-separated, of: {', '.join(GATE)} (default: all)")
     parser.add_argument("--short", action="store_true", help="the form that is part of `make test-long`, less patient")
     parser.add_argument("--impatient", action="store_true", help="shorter `late_ms` and `in_flight_ms`, as --short has")
@@ -59,7 +67,9 @@ def main() -> int:
     seed = random.randrange(10**6) if given.seed is None else given.seed
     try:
         names = known("behaviour", given.behaviours, tuple(ALL))
-        faults, points = known("fault", given.faults, CHOICES), known("point", given.points, GATE)
+        by_tier = given.tier == "requests"
+        faults = known("fault", given.faults, TIER_CHOICES if by_tier else CHOICES)
+        points = known("point", given.points, TIER_POINTS if by_tier else GATE)
     except ValueError as exc:
         parser.error(str(exc))
     if given.lanes < 1:
@@ -67,7 +77,8 @@ def main() -> int:
     if given.keep is not None and given.keep.exists() and any(given.keep.iterdir()):
         parser.error(f"--keep: {str(given.keep)!r} is not empty; give a new folder")
     part, parts = given.part
-    groups = part_of(short(seed) if given.short else whole(seed, names, faults, points), part, parts)
+    groups = by_requests(seed, names, faults, points) if by_tier else whole(seed, names, faults, points)
+    groups = part_of(short(seed) if given.short else groups, part, parts)
     if not groups:
         parser.error(f"--part: there is nothing in part {part} of {parts}; give fewer parts")
     pace = SHORT if given.short or given.impatient else REAL
@@ -84,7 +95,7 @@ def main() -> int:
     for one in bad:
         cell = one.cell
         struck = f",{cell.fault} --points {cell.point}" if cell.point else ""
-        pace_option = " --impatient" if pace is SHORT else ""
+        pace_option = (" --impatient" if pace is SHORT else "") + (" --tier requests" if cell.by_requests else "")
         tell(
             f"{cell.name}: {one.verdict}: {one.said} {'; '.join(one.asked)}\n    again: python -m bench.truth "
             f"--seed {seed} --behaviours {cell.behaviour.name} --faults none{struck}{pace_option}"

@@ -11,6 +11,10 @@ from bench.message_site.behaviours import ALL, BEFORE_INTENT, GATE, Behaviour
 NONE = "none"
 CHOICES = (NONE, "worker", "browser", "everything")
 """browser: worker, keeper and browser at once; everything: Redis and Temporal as well."""
+TIER_POINTS = ("intended", "dispatched", "acted", "recorded")
+"""Those of a request that is sent without a page."""
+TIER_CHOICES = (NONE, *sorted(FAULTS, key=lambda name: name == "redis_flushed"))
+"""What forgets the requests comes last."""
 _THIRD = 3
 _TOGETHER = 11
 """Runs of a behaviour, at most, that one lane makes one after the other."""
@@ -64,12 +68,15 @@ class Cell:
     is_first: bool
     """Nothing is known of the page; else what the behaviour's first run has learned is replayed."""
     seed: int
+    by_requests: bool = False
+    """The task says `tier: requests`."""
 
     @property
     def name(self) -> str:
         """How it reads in a line."""
         struck = f" × {self.fault} at {self.point}" if self.point else ""
-        return f"{self.behaviour.name}{struck}, {'first' if self.is_first else 'replay'}"
+        tier = ", tier: requests" if self.by_requests else ""
+        return f"{self.behaviour.name}{struck}, {'first' if self.is_first else 'replay'}{tier}"
 
     @property
     def drawn(self) -> random.Random:
@@ -115,6 +122,25 @@ def _met(behaviour: Behaviour, fault: str, point: str, seed: int) -> bool:
     return is_tried and point in behaviour.points
 
 
+def by_requests(seed: int, names: Sequence[str], faults: Sequence[str], points: Sequence[str]) -> list[list[Cell]]:
+    """Groups of runs of tasks with `tier: requests`: two by the page, which show the requests, then those without one.
+
+    Each fault strikes once in a behaviour, at a point by turns.
+    """
+
+    def cell(fault: str, point: str, *, is_first: bool = False) -> Cell:
+        return Cell(behaviour, fault, point, is_first, seed, by_requests=True)
+
+    groups = []
+    for behaviour in (ALL[name] for name in names):
+        met = [point for point in TIER_POINTS if point in behaviour.points]
+        turn = seed + list(ALL).index(behaviour.name)
+        struck = [cell(fault, met[(turn + at) % len(met)]) for at, fault in enumerate(TIER_CHOICES[1:]) if met]
+        struck = [one for one in struck if one.fault in faults and one.point in points]
+        groups.append([cell(NONE, "", is_first=True), cell(NONE, ""), cell(NONE, ""), *struck])
+    return sorted(groups, key=lambda group: (group[0].behaviour.is_long, len(group)), reverse=True)
+
+
 def part_of(groups: Sequence[list[Cell]], part: int, parts: int) -> list[list[Cell]]:
     """The groups of one part, counted from 1; all parts together are the whole."""
     return list(groups[part - 1 :: parts])
@@ -126,4 +152,5 @@ def short(seed: int) -> list[list[Cell]]:
     for behaviour in (one for one in ALL.values() if not one.is_long and one.name not in ALIKE):
         struck = [Cell(behaviour, fault, point, False, seed) for name, fault, point in STRUCK if name == behaviour.name]
         programme.append([Cell(behaviour, NONE, "", True, seed), *struck])
+    programme += by_requests(seed, ("form", "fetch"), ("worker", "keeper"), TIER_POINTS)
     return sorted(programme, key=len, reverse=True)  # what takes long is begun first

@@ -30,11 +30,13 @@ class Programme:
     """Where everything is kept that the programme leaves behind; None: nothing is."""
     told: list[Told] = field(default_factory=list)
     seconds: float = 0.0
+    left_out: int = 0
+    """Faults of tasks with `tier: requests` that have to be done by their page: the programme has these without."""
 
     @property
     def planned(self) -> int:
         """How many runs are to be made."""
-        return sum(len(group) for group in self.groups)
+        return sum(len(group) for group in self.groups) - self.left_out
 
     async def run(self, lanes: Sequence[Lane] = ()) -> list[Told]:
         """Make all runs, in these lanes or in own ones; `told` keeps the finished runs when this is cancelled.
@@ -59,8 +61,14 @@ class Programme:
             begun = time.monotonic()
 
             async def one(lane: Lane, group: Sequence[Cell]) -> None:
+                has_page = False
                 for cell in group:
+                    if has_page and cell.point:
+                        self.left_out += 1
+                        continue
                     told = await self._run(lane, judge, cell)
+                    if not cell.point:
+                        has_page = cell.by_requests and not told.without_page
                     self.seconds = time.monotonic() - begun
                     self._report(told)
 
@@ -81,7 +89,7 @@ class Programme:
     def _report(self, told: Told) -> None:
         done = f"{len(self.told):4} of {self.planned}, {self.seconds / 60:.1f} min"
         self.tell(f"{done}  {told.cell.name}: {told.verdict} ({told.took_s:.1f} s)")
-        if told.faults or told.asked:
+        if told.faults or told.asked or told.cell.by_requests:
             pressed = f"stored, by press: {', '.join(told.presses)}" if told.is_duplicate else ""
             for line in (*told.asked, *told.needless, *told.warnings, pressed, told.said):
                 if line.strip():

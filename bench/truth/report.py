@@ -11,6 +11,7 @@ from bench.truth.trials import Told
 COUNTS: dict[str, Callable[[Told], bool]] = {
     "fired": lambda one: one.fired,
     "replayed": lambda one: one.hits > 0,
+    "without_page": lambda one: one.without_page,
     "false_done": lambda one: one.is_false_done,
     "duplicates": lambda one: one.is_duplicate,
     "untold": lambda one: one.is_untold,

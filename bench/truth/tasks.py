@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.message_site.behaviours import Behaviour
-from bench.message_site.pages import SENT
+from bench.message_site.pages import SENT, TITLE
 from replaywright.domain.task.tasks import Task, parse_task
 
 _MARGIN_MS = 3_000
@@ -31,8 +31,11 @@ REAL = Pace(late_ms=15_000, in_flight_ms=300_000)
 SHORT = Pace(late_ms=6_000, in_flight_ms=30_000)
 
 
-def task_of(behaviour: Behaviour, pace: Pace) -> Task:
-    """The task; the subject is its only value that differs from run to run."""
+def task_of(behaviour: Behaviour, pace: Pace, *, by_requests: bool = False) -> Task:
+    """The task; the subject is its only value that differs from run to run.
+
+    With `tier: requests` the site names the press: what a script draws cannot be sent without a page.
+    """
     commit: dict[str, Any] = {"effect": "commit", "expect": [{"text_contains": SENT}]}
     if behaviour.evidence:
         commit["evidence"] = "page"
@@ -53,13 +56,14 @@ def task_of(behaviour: Behaviour, pace: Pace) -> Task:
         case action:
             target = {"role": "link" if action == "open" else "button", "name": "Send"}
             steps = [fill, {"action": "click", "instruction": "send", "target": target} | commit]
-    written = {
+    written: dict[str, Any] = {
         "task": f"truth-{behaviour.name}",
-        "url": f"{{{{base_url}}}}/new/{behaviour.name}",
+        "tier": "requests" if by_requests else "page",
+        "url": f"{{{{base_url}}}}/new/{behaviour.name}{'?token' if by_requests else ''}",
         "parameters": {"base_url": {}, "subject": {}},
         "steps": steps,
         # Something has to hold in the end, or nothing is learned; this says nothing about what was sent.
-        "verify": [{"not_exists": {"test_id": "nowhere"}}],
+        "verify": [{"any_of": [{"text_contains": text} for text in (SENT, TITLE, "Received")]}],
         "site_lag_ms": SITE_LAG_MS,
         "late_ms": pace.late_ms if behaviour.is_too_late else max(pace.late_ms, behaviour.delay_ms + _MARGIN_MS),
         "in_flight_ms": pace.in_flight_ms,

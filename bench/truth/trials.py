@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Backend
+from replaywright.domain.requests.commands import WITHOUT_PAGE, is_sampled
 from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.session.commit_gate import GateSeen
@@ -47,6 +49,8 @@ class Told:
     warnings: tuple[str, ...] = ()
     hits: int = 0
     """Elements that were found as recorded."""
+    without_page: bool = False
+    """True if it was done without a page, or a fault struck when no page had been opened."""
     took_s: float = 0.0
     said: str = ""
     """What the run says of its end."""
@@ -102,7 +106,8 @@ class Told:
     @property
     def verdict(self) -> str:
         """In a word or two."""
-        ended = f"{self.status}, {self.stored} stored" + (", asked" if self.asked else "")
+        manner = ", without a page" if self.without_page else ""
+        ended = f"{self.status}, {self.stored} stored{manner}" + (", asked" if self.asked else "")
         return ", ".join((*self.faults, ended))
 
 
@@ -121,9 +126,10 @@ class Trial:
         told, lane, cell = self.told, self._lane, self._cell
         if cell.behaviour.decoy:
             await self._judge.plant("fetch", f"{told.subject}3")
-        task = task_of(cell.behaviour, self._pace)
+        task = task_of(cell.behaviour, self._pace, by_requests=cell.by_requests)
         values = {"base_url": self._judge.url, "subject": told.subject}
-        order = Order(task, values, f"{lane.settings.task_queue}-{told.subject}")
+        ids = (f"{lane.settings.task_queue}-{told.subject}-{number}" for number in itertools.count())
+        order = Order(task, values, next(run_id for run_id in ids if not is_sampled(run_id)))
         handle = handle_of(lane.place.client, order.run_id)
         begun = time.monotonic()
         try:
@@ -161,6 +167,7 @@ class Trial:
         try:
             if cell.point and (worker := await self._reached(following)) is not None:
                 self.told.fired = True
+                self.told.without_page = cell.by_requests and all(one.is_spare for one in lane.sessions())
                 await strike(cell.fault, lane, worker, cell.drawn)
             await following
         finally:
@@ -184,6 +191,7 @@ class Trial:
         told.status = "done" if ending.status == "done" else "failed"
         told.said = f"{ending.result.reason} {ending.result.message}"[:400]
         told.warnings, told.hits = _warnings(ending), ending.result.totals.hits
+        told.without_page |= ending.result.note == WITHOUT_PAGE
 
     async def _answered(self, progress: Progress, handle: WorkflowHandle[Any, RunResult]) -> None:
         """Answer what the site has, as soon as it is at rest."""

@@ -177,8 +177,10 @@ class StepStore(Protocol):
     async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
         """Add one line to the trace of a lineage."""
 
-    async def append_lines(self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]]) -> None:
-        """Add several lines, in their order."""
+    async def append_lines(
+        self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]], witnessed: bool = False
+    ) -> str:
+        """Add several lines, in their order; return a witness of the last one if it is to be `witnessed`."""
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """All lines of a lineage, oldest first."""

@@ -122,8 +122,7 @@ class FakeStepStore:
             raise Fenced(f"step {outcome.fingerprint}: another epoch than {recording.epoch} owns it")
         following = (recording.next_fingerprint, recording.next_content_key)
         known = self._looked_up(tenant, lineage, recording.candidates_of, *following)
-        lines = self._traces[tenant, lineage]
-        witness = f"{self.process}/{len(lines) - 1}/{lines[-1]['id']}" if recording.witnessed else ""
+        witness = self._witness(tenant, lineage) if recording.witnessed else ""
         return known.model_copy(update={"witness": witness})
 
     async def keep(self, *, tenant: str, run_id: str, entry: ActionCacheEntry) -> None:
@@ -175,11 +174,18 @@ class FakeStepStore:
         self._called("append_trace")
         self._append(tenant, lineage, line)
 
-    async def append_lines(self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]]) -> None:
-        """Add lines."""
+    async def append_lines(
+        self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]], witnessed: bool = False
+    ) -> str:
+        """Add lines; return a witness of the last one if it is to be `witnessed`."""
         self._called("append_lines")
         for line in lines:
             self._append(tenant, lineage, line)
+        return self._witness(tenant, lineage) if witnessed else ""
+
+    def _witness(self, tenant: str, lineage: str) -> str:
+        lines = self._traces[tenant, lineage]
+        return f"{self.process}/{len(lines) - 1}/{lines[-1]['id']}"
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """Return all lines, oldest first."""

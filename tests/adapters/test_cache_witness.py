@@ -45,6 +45,18 @@ async def test_only_what_is_to_be_witnessed_is_and_nothing_is_no_witness(redis_u
         assert not await store.is_whole(**SCOPE, witness="")
 
 
+async def test_lines_of_a_trace_are_witnessed_too(redis_url: str) -> None:
+    async with store_at(redis_url) as store:
+        lines = [{"sequence": 0}, {"sequence": 1}]
+        assert await store.append_lines(**SCOPE, lines=lines) == ""
+        witness = await store.append_lines(**SCOPE, lines=lines, witnessed=True)
+        whole = await store.is_whole(**SCOPE, witness=witness)
+        await ask_redis(redis_url, ("FLUSHALL",))
+
+        assert whole
+        assert not await store.is_whole(**SCOPE, witness=witness)
+
+
 async def test_a_server_that_was_emptied_is_not_whole_even_with_new_lines_in_it(redis_url: str) -> None:
     async with store_at(redis_url) as store:
         witness = (await store.record(recording())).witness

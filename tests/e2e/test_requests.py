@@ -146,8 +146,8 @@ def others(*points: str) -> list[object]:
     return [pytest.param(point, marks=pytest.mark.long) for point in points]
 
 
-@pytest.mark.parametrize("point", ["acted", *others("recorded")])
-async def test_killed_when_the_site_has_it_another_worker_finds_that_out_and_nobody_is_asked(
+@pytest.mark.parametrize("point", ["intended", *others("acted", "recorded")])
+async def test_killed_before_the_ledger_lets_it_go_or_when_the_site_has_it_nobody_is_asked(
     desk: Desk, point: str
 ) -> None:
     await desk.lab.served()
@@ -161,11 +161,10 @@ async def test_killed_when_the_site_has_it_another_worker_finds_that_out_and_nob
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("point", ["intended", "dispatched"])
-async def test_killed_before_the_site_has_it_a_person_is_asked_and_it_is_sent_once(desk: Desk, point: str) -> None:
+async def test_killed_when_the_ledger_has_let_it_go_a_person_is_asked_and_it_is_sent_once(desk: Desk) -> None:
     await desk.lab.served()
-    order = desk.order(f"killed {point}")
-    await desk.lab.killed_at(point, SAVE, order)
+    order = desk.order("killed dispatched")
+    await desk.lab.killed_at("dispatched", SAVE, order)
     waiting = await desk.lab.follow(order)
     verdict = PersonVerdict(sequence=SAVE, verdict="not_done", who="the test", why="the site's store")
     await decide(desk.lab.place, order.run_id, verdict)

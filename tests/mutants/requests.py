@@ -66,4 +66,20 @@ REQUESTS = (
             _HOSTILE + "test_a_status_alone_does_not_say_that_it_was_done",
         ),
     ),
+    Mutant(
+        "a permit that was lost",
+        "only a ledger that has lost nothing says that a request has not left",
+        "RequestActivities._never_left",
+        "if may_have_left or not await self.store.is_whole(**lineage, witness=request.witness):",
+        "if may_have_left:",
+        (_RUNNING + "test_a_ledger_that_may_have_lost_its_permit_does_not_say_that_nothing_has_left",),
+    ),
+    Mutant(
+        "a permit that was given",
+        "a request that the ledger has let go may have left",
+        "RequestActivities._never_left",
+        'before.state not in ("", "NOT_DONE", "INTENT") or',
+        "",
+        (_RUNNING + "test_a_request_that_was_let_go_when_its_worker_was_lost_is_in_doubt",),
+    ),
 )

@@ -1,17 +1,29 @@
 """Which runs the truth programme makes, what it makes of them, and what its site writes down and answers."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import httpx
 import pytest
 
+from bench.chaos.faults import FAULTS
 from bench.chaos.lane import serve
 from bench.message_site.behaviours import ALL, GATE
 from bench.message_site.judge import Judge
 from bench.message_site.log import Log
-from bench.truth.cells import CHOICES, NONE, Cell, part_of, short, whole
+from bench.truth.cells import (
+    CHOICES,
+    NONE,
+    TIER_CHOICES,
+    TIER_POINTS,
+    Cell,
+    by_requests,
+    part_of,
+    short,
+    whole,
+)
 from bench.truth.report import figures
 from bench.truth.tasks import REAL, SHORT, task_of
 from bench.truth.trials import Status, Told
@@ -128,6 +140,17 @@ def test_a_run_that_is_played_again_alone_is_in_the_programme_that_is_asked_for(
         assert cell in cells_of(whole(seed, [cell.behaviour.name], [NONE, cell.fault], [cell.point]))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_page_each_fault_strikes_once_in_a_behaviour_and_at_every_point_by_turns(seed: int) -> None:
+    cells = [cell for cell in cells_of(by_requests(seed, tuple(ALL), TIER_CHOICES, TIER_POINTS)) if cell.point]
+    again = [by_requests(seed, [cell.behaviour.name], [NONE, cell.fault], [cell.point]) for cell in cells[::20]]
+
+    assert {cell.fault for cell in cells} == set(FAULTS)
+    assert {(cell.fault, cell.point) for cell in cells} == set(itertools.product(FAULTS, TIER_POINTS))
+    assert len(cells) == len({(cell.behaviour.name, cell.fault) for cell in cells})
+    assert all(cell in cells_of(found) for cell, found in zip(cells[::20], again, strict=True))
+
+
 def test_the_short_form_has_every_page_and_ending_that_is_not_long_every_fault_and_every_point() -> None:
     cells = [cell for behaviour in short(3) for cell in behaviour]
     quick = [one for one in ALL.values() if not one.is_long]
@@ -136,7 +159,8 @@ def test_the_short_form_has_every_page_and_ending_that_is_not_long_every_fault_a
     assert {(cell.behaviour.site.stores, cell.behaviour.site.ends, cell.behaviour.action) for cell in cells} == {
         (one.site.stores, one.site.ends, one.action) for one in quick
     }
-    assert {cell.fault for cell in cells} == set(CHOICES)
+    assert {cell.fault for cell in cells if not cell.by_requests} == set(CHOICES)
+    assert {cell.fault for cell in cells if cell.by_requests} == {NONE, "worker", "keeper"}
     assert {cell.point for cell in cells} == {"", *GATE}
     assert all(cell.point in cell.behaviour.points for cell in cells if cell.point)
 

@@ -288,6 +288,55 @@ async def test_of_a_lost_worker_the_step_with_consequences_is_in_doubt_and_what_
     assert lost.outcomes[-1].fingerprint == seen.outcomes[-1].fingerprint
 
 
+class Killed(Exception):
+    """The worker ends here."""
+
+
+async def killed(bench: Bench, *, permitted: bool) -> None:
+    """Run until the ledger is asked for its permit, or has given it; then the next attempt is told what it said."""
+    dispatch, said = bench.store.dispatch, list[Any]()
+
+    async def asked(*, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
+        if permitted:
+            await dispatch(tenant=tenant, lineage=lineage, fingerprint=fingerprint, epoch=epoch, attempt=attempt)
+        raise Killed
+
+    bench.store.dispatch = asked  # type: ignore[method-assign]
+    environment = bench.environment()
+    environment.on_heartbeat = lambda *details: said.append(details)
+    with pytest.raises(Killed):
+        await environment.run(bench.activities.run_requests, bench.request)
+    bench.store.dispatch = dispatch  # type: ignore[method-assign]
+    bench.request = bench.request.model_copy(update={"witness": said[-1][1]})
+
+
+async def test_a_request_that_the_ledger_has_not_let_go_when_its_worker_was_lost_has_not_left_and_never_will() -> None:
+    bench = Bench()
+    await killed(bench, permitted=False)
+    lost = await bench.lost()
+    assert (lost.status, lost.outcomes) == ("page", ())
+    assert await bench.state() == ("NOT_DONE", 2)
+    acts = await bench.store.acts(tenant="t", lineage="run-1")
+    with pytest.raises(Fenced):
+        await bench.store.dispatch(
+            tenant="t", lineage="run-1", fingerprint=acts[bench.request.acts[SEND]], epoch=1, attempt="a"
+        )
+
+
+async def test_a_request_that_was_let_go_when_its_worker_was_lost_is_in_doubt() -> None:
+    bench = Bench()
+    await killed(bench, permitted=True)
+    lost = await bench.lost()
+    assert (lost.status, lost.outcomes[-1].reason) == ("open", "worker_lost")
+
+
+async def test_a_ledger_that_may_have_lost_its_permit_does_not_say_that_nothing_has_left() -> None:
+    bench = Bench()
+    await killed(bench, permitted=False)
+    bench.store.process = "restarted"
+    assert (await bench.lost()).status == "open"
+
+
 async def test_a_run_that_is_ended_while_the_answer_is_recorded_tells_that_it_may_have_been_sent() -> None:
     bench = Bench()
     environment = bench.environment()

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 import pytest
+from temporalio import activity
 from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
@@ -132,6 +133,26 @@ async def test_a_step_in_doubt_is_settled_first_and_performed_only_if_the_site_h
     assert [(line.step, line.state) for line in result.commits] == [(1, "done")]
     assert result.totals.recoveries == 0
     assert shown == [None]
+
+
+async def test_what_a_lost_worker_said_of_the_ledger_is_told_to_whoever_asks_what_it_has_sent(client: Client) -> None:
+    told: list[str] = []
+
+    async def send(_request: RunRequests) -> RequestsRun:
+        activity.heartbeat("sending", "the ledger's witness")
+        await asyncio.Event().wait()
+        return ALL_DONE
+
+    def nothing_left(request: RunRequests) -> RequestsRun:
+        told.append(request.witness)
+        return RequestsRun(status="page", reason="nothing left")
+
+    script = Script(send=send, sent_before_loss=nothing_left, perform=performed)
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue)).result()
+    assert told == ["the ledger's witness"]
+    assert (result.succeeded, script.verified) == (True, [])
+    assert [(line.step, line.state) for line in result.commits] == [(1, "done")]
 
 
 async def test_a_person_who_gives_a_step_in_doubt_up_reads_that_it_may_have_been_sent(client: Client) -> None:

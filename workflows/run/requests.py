@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
+from temporalio.exceptions import TimeoutError as ActivityTimeout
 from temporalio.workflow import ActivityCancellationType
 
 from workflows import policies
@@ -114,6 +115,7 @@ class Requests:
             why = policies.said(error)
             if may_repeat or policies.never_began(error):
                 return RequestsRun(status="page", reason=why)
+            request = request.model_copy(update={"witness": _witness_of(error)})
         return await _left(request, why, ASKING)
 
     async def _note_ended(self, request: RunRequests) -> None:
@@ -163,6 +165,15 @@ class Requests:
         self._runner.passed(attempt, outcome)
         if not outcome.effect.repeatable:
             self._context.add_commit(line_of(attempt, "done", left_by(outcome)))
+
+
+def _witness_of(error: ActivityError) -> str:
+    """Return the ledger's witness that a lost attempt has left in its heartbeats; empty without one."""
+    match error.cause:
+        case ActivityTimeout(last_heartbeat_details=[_, str() as witness]):
+            return witness
+        case _:
+            return ""
 
 
 async def _left(request: RunRequests, why: str, terms: Terms) -> RequestsRun:

@@ -61,6 +61,8 @@ class RunRequests(OfRun):
     """Acts of the steps; see `replaywright.domain.step.fingerprints.acts_of`."""
     network: NetworkPolicy
     """Allowed connections."""
+    witness: str = ""
+    """Word of an attempt that was lost: the ledger's witness before its intent; see `StepOutcome.witness`."""
 
 
 class RequestsRun(Record):
