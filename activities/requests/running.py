@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
-from urllib.parse import urlsplit
 
 from temporalio import activity
 
@@ -15,6 +14,7 @@ from activities.heartbeats import Beats, heartbeats
 from activities.policing import Policing, as_failure
 from activities.vault import Vault
 from replaywright.domain.common.templates import secrets_in
+from replaywright.domain.common.urls import origin_of
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.requests.commands import BY_REQUESTS, WITHOUT_PAGE, RequestsRun, RunRequests
@@ -23,7 +23,7 @@ from replaywright.domain.requests.recipes import GivenText, Recipe, RecipeCall
 from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
 from replaywright.domain.requests.sketching import VERIFICATION
 from replaywright.domain.run.redacted import Redacts, redacted_outcome
-from replaywright.domain.secrets.secret_sites import BoundSecret
+from replaywright.domain.secrets.secret_sites import BoundSecret, refusal
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.step.fingerprints import fingerprint
 from replaywright.domain.step.outcomes import Departure, Evidence, Status, StepOutcome, UnsafeRequest
@@ -301,14 +301,16 @@ class _Sending:
         if self._over - time.perf_counter() < _REQUEST_S + _MARGIN_S:
             raise _NeedsPage(f"step {call.step + 1}: the site is too slow for the rest of its requests")
         request = self._replaying.request(call)
-        parts = urlsplit(request.url)
-        for name in _secrets_of(call):
-            if refusal := self._secrets[name].bound.refusal([f"{parts.scheme}://{parts.netloc}"]):
-                raise _NeedsPage(refusal)
+        if why := self._refusal(call, origin_of(request.url)):
+            raise _NeedsPage(why)
         return request
 
+    def _refusal(self, call: RecipeCall, origin: str) -> str:
+        """Return why a request with its secrets may not go to an origin; empty if it may."""
+        return refusal([self._secrets[name].bound for name in sorted(_secrets_of(call))], [origin])
+
     async def _send(self, call: RecipeCall, request: Request) -> SiteResponse:
-        response = await self._client.send(request)
+        response = await self._client.send(request, refusal=partial(self._refusal, call))
         self._sent += 1
         await self._take(call, response)
         return response
@@ -337,7 +339,8 @@ class _Sending:
         hit("intended")
         self._leaving, departed = request, self._departed
         try:
-            response = await self._client.send(request, before_send=partial(self._let_go, departed))
+            may_go = partial(self._refusal, call)
+            response = await self._client.send(request, before_send=partial(self._let_go, departed), refusal=may_go)
         except (RequestNotSent, PolicyBlocked) as error:
             if isinstance(error, PolicyBlocked) and error.dispatched:
                 return self._in_doubt(request, str(error), departed)

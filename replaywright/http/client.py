@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import httpcore
 from ada_url import URL
 
-from replaywright.domain.common.urls import DEFAULT_PORTS, WebAddress, bracketed, web_address
+from replaywright.domain.common.urls import DEFAULT_PORTS, WebAddress, bracketed, origin_of, web_address
 from replaywright.domain.requests.exchanges import Request, SiteResponse
 from replaywright.domain.session.network_policy import HostRule, NetworkPolicy
 from replaywright.errors import InputInvalid, RequestFailed, RequestInDoubt, RequestNotSent
@@ -110,7 +110,13 @@ class HttpSiteClient:
         """See `SiteClient.cookie`."""
         return self._cookies.value(url, name)
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
+    async def send(
+        self,
+        request: Request,
+        *,
+        before_send: Callable[[], Awaitable[None]] | None = None,
+        refusal: Callable[[str], str] = lambda _origin: "",
+    ) -> SiteResponse:
         """See `SiteClient.send`."""
         departure = RequestUnderWay(acts=request.is_unsafe or before_send is not None, before_send=before_send)
         redirects = 0
@@ -123,6 +129,8 @@ class HttpSiteClient:
                         return replace(response, redirects=redirects)
                     redirects += 1
                     request = following
+                    if request.body and (why := refusal(origin_of(request.url))):
+                        raise RequestInDoubt(f"it was answered by a redirect: {why}")
                     departure = RequestUnderWay(acts=request.is_unsafe, has_acted=departure.may_have_acted)
         except RequestNotSent as exc:
             if redirects:

@@ -28,7 +28,13 @@ class SiteClient(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
+    async def send(
+        self,
+        request: Request,
+        *,
+        before_send: Callable[[], Awaitable[None]] | None = None,
+        refusal: Callable[[str], str] = lambda _origin: "",
+    ) -> SiteResponse:
         """Send a request, follow redirects as browsers do, and return the last response.
 
         A request that may change something, or that has a `before_send`, never leaves twice. Any other is repeated once
@@ -38,6 +44,7 @@ class SiteClient(Protocol):
             request: goes out with its headers and the cookies of this client.
             before_send: awaited once, when a connection to the site stands and right before the first byte leaves. What
                 it raises is raised here, and nothing was sent then.
+            refusal: returns why the content may not go to the origin that a redirect would send it on to; "" if it may.
 
         Raises:
             RequestNotSent: certain that no byte of the request has left: no connection, an unknown name, TLS that

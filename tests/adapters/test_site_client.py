@@ -524,6 +524,22 @@ async def test_another_origin_gets_no_token_of_the_first(site: SmallSite) -> Non
     assert last["origin"] == "null"
 
 
+async def test_content_is_not_sent_on_to_an_origin_that_may_not_have_it(site: SmallSite) -> None:
+    def refusal(origin: str) -> str:
+        return "" if origin == site.url()[:-1] else "not there"
+
+    async with serving(SmallSite()) as other, HttpSiteClients().open(LOOPBACK) as client:
+        site.answers["/kept"] = moved(308, other.url("/b"))
+        site.answers["/led"] = moved(303, other.url("/b"))
+        with pytest.raises(RequestInDoubt, match="not there"):
+            await client.send(post(site.url("/kept")), refusal=refusal)
+        refused = len(other.arrived)
+        await client.send(post(site.url("/led")), refusal=refusal)
+        [came] = other.arrived
+
+    assert (refused, came.method, came.body) == (0, "GET", "")
+
+
 @pytest.mark.parametrize("location", ["http://evil.example/", "http://shop.localhost/"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_the_policy_refuses_a_redirect_as_it_refuses_a_request(

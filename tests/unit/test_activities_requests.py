@@ -56,7 +56,13 @@ class Client:
     ) -> None:
         """Keep nothing."""
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
+    async def send(
+        self,
+        request: Request,
+        *,
+        before_send: Callable[[], Awaitable[None]] | None = None,
+        refusal: Callable[[str], str] = lambda _origin: "",
+    ) -> SiteResponse:
         if before_send is None:
             return self.site.answer(request)
         if isinstance(self.answer, RequestNotSent):
@@ -417,10 +423,16 @@ async def test_a_site_that_shows_what_it_has_accepted_a_little_later_is_asked_ag
 class Closed(Client):
     """The policy does not let the list be asked for."""
 
-    async def send(self, request: Request, *, before_send: Callable[[], Awaitable[None]] | None = None) -> SiteResponse:
+    async def send(
+        self,
+        request: Request,
+        *,
+        before_send: Callable[[], Awaitable[None]] | None = None,
+        refusal: Callable[[str], str] = lambda _origin: "",
+    ) -> SiteResponse:
         if request.url.endswith("/list"):
             raise PolicyBlocked("it is not allowed", rule="network")
-        return await super().send(request, before_send=before_send)
+        return await super().send(request, before_send=before_send, refusal=refusal)
 
 
 async def test_a_rule_that_forbids_what_follows_leaves_the_step_that_was_sent_in_doubt() -> None:
