@@ -215,16 +215,6 @@ class StoreReport(BaseModel):
     """Empty when it cannot be reached."""
     findings: tuple[StoreFinding, ...] = ()
 
-    @property
-    def usable(self) -> bool:
-        """True if runs can be recorded at all."""
-        return all(finding.level != "error" or finding.forbids_commits for finding in self.findings)
-
-    @property
-    def commits_allowed(self) -> bool:
-        """True if the ledger is safe for steps with consequences."""
-        return self.usable and not any(finding.forbids_commits for finding in self.findings)
-
 
 async def check_store(client: Client) -> StoreReport:
     """Write, read and delete a key, and check how the server treats memory and disk. Raises nothing."""

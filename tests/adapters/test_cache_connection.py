@@ -296,24 +296,22 @@ async def test_the_start_check_finds_nothing_wrong_with_a_server_made_for_a_ledg
 
         assert await client.execute_command("DBSIZE") == 0
     assert codes(report) == set()
-    assert report.usable
-    assert report.commits_allowed
     assert report.version[0].isdigit()
 
 
 @pytest.mark.parametrize(
-    ("configuration", "code", "usable", "commits_allowed"),
+    ("configuration", "code", "level", "forbids_commits"),
     [
-        (("maxmemory-policy", "allkeys-lru"), "evicts", True, False),
-        (("maxmemory-policy", "allkeys-random"), "evicts", True, False),
-        (("maxmemory-policy", "volatile-lru"), "evicts_finished", True, True),
-        (("appendfsync", "everysec"), "lazy_persistence", True, True),
-        (("appendonly", "no"), "not_persistent", True, True),
-        (("maxmemory", "1"), "write_failed", False, False),
+        (("maxmemory-policy", "allkeys-lru"), "evicts", "error", True),
+        (("maxmemory-policy", "allkeys-random"), "evicts", "error", True),
+        (("maxmemory-policy", "volatile-lru"), "evicts_finished", "warning", False),
+        (("appendfsync", "everysec"), "lazy_persistence", "warning", False),
+        (("appendonly", "no"), "not_persistent", "warning", False),
+        (("maxmemory", "1"), "write_failed", "error", False),
     ],
 )
 async def test_the_start_check_says_what_is_wrong_and_what_to_do(
-    server: RedisServer, configuration: tuple[str, str], code: str, usable: bool, commits_allowed: bool
+    server: RedisServer, configuration: tuple[str, str], code: str, level: str, forbids_commits: bool
 ) -> None:
     await ask_redis(server.url, ("CONFIG", "SET", *configuration))
     async with connected(server.url) as client:
@@ -323,7 +321,7 @@ async def test_the_start_check_says_what_is_wrong_and_what_to_do(
     assert finding.code == code
     assert finding.message
     assert finding.remedy
-    assert (report.usable, report.commits_allowed) == (usable, commits_allowed)
+    assert (finding.level, finding.forbids_commits) == (level, forbids_commits)
 
 
 async def test_a_server_that_hides_its_configuration_can_be_checked(server: RedisServer) -> None:
@@ -332,7 +330,6 @@ async def test_a_server_that_hides_its_configuration_can_be_checked(server: Redi
         report = await check_store(client)
 
     assert codes(report) == set()
-    assert report.commits_allowed
 
 
 async def test_the_start_check_reports_that_nothing_answers() -> None:
@@ -343,7 +340,6 @@ async def test_the_start_check_reports_that_nothing_answers() -> None:
     [finding] = report.findings
     assert finding.code == "unreachable"
     assert f"127.0.0.1:{port}" in finding.message
-    assert not report.usable
     assert not report.commits_allowed
 
 

@@ -35,12 +35,11 @@ def test_an_identifier_that_a_person_chose_is(chosen: str) -> None:
     assert not looks_generated(chosen)
 
 
-def test_an_equal_test_id_speaks_for_an_element_and_is_made_for_it() -> None:
+def test_an_equal_test_id_speaks_for_an_element() -> None:
     known = only(button(**{"data-testid": "save"}), button(**{"data-testid": "save"}))
 
     assert known.agreeing == ("data-testid",)
     assert known.speaks_for
-    assert known.is_made_for_it
 
 
 def test_another_test_id_speaks_against_it() -> None:

@@ -215,9 +215,6 @@ class WatchedBrowser:
     def _state(self, tab: Tab) -> _TabState:
         return self._states.setdefault(tab, _TabState())
 
-    def _tab_called(self, number: str) -> Tab | None:
-        return next((tab for tab in self.tabs.attached if tab.main.id == number), None)
-
     def _on_event(self, tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
         if tab is None:
             if method == "closed":

@@ -34,11 +34,6 @@ class Identity:
         return bool(set(self.agreeing) - {"href"}) and not self.differing
 
     @property
-    def is_made_for_it(self) -> bool:
-        """True if an identifier for programs agrees, whatever the element is called."""
-        return self.speaks_for and bool(set(self.agreeing) & {*TEST_IDS, "name"})
-
-    @property
     def speaks_against(self) -> bool:
         """True if one differs and none agrees."""
         return bool(self.differing) and not self.agreeing
