@@ -29,8 +29,13 @@ def normalise(text: str) -> str:
     if text.isascii():
         return _SPACE.sub(" ", text).strip().lower()
     shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
-    words = _SPACE.sub(" ", _ICON.sub("", shown)).strip()
-    return (words or _SPACE.sub(" ", shown).strip()).lower()
+    return _SPACE.sub(" ", without_icons(shown)).strip().lower()
+
+
+def without_icons(text: str) -> str:
+    """Drop icon glyphs, unless there is nothing else to see."""
+    words = _ICON.sub("", text)
+    return words if words.strip() else text
 
 
 def contains(haystack: str, needle: str) -> bool:

@@ -91,10 +91,11 @@ def _near_recorded(recorded: Target, seen: Sequence[Target]) -> list[str]:
 
 def _near_words(query: ElementQuery | None, words: str, seen: Sequence[Target]) -> list[str]:
     """Return the elements whose names are most like those that the task declares, or like the step's words."""
-    if query is None:
-        return [_words(target) for target in _by_name((words,), seen)][:_NEAREST]
-    names = tuple(filter(None, (query.name, query.name_contains, query.label, query.placeholder, query.text)))
-    near = _by_name((*names, *(query.name_in or ())), seen)[:_NEAREST]
+    names: tuple[str, ...] = (words,)
+    if query is not None:
+        given = (query.name, query.name_contains, query.label, query.placeholder, query.text)
+        names = (*filter(None, given), *(query.name_in or ()))
+    near = _by_name(names, seen)[:_NEAREST]
     called = Counter(map(_words, near))
     return [_words(one) + (_place(one) if called[_words(one)] > 1 else "") + _difference(query, one) for one in near]
 
@@ -105,8 +106,8 @@ def _place(seen: Target) -> str:
     return f" beside {quoted(words[0])}" if words else f" in {seen.container}" if seen.container else ""
 
 
-def _difference(query: ElementQuery, seen: Target) -> str:
-    return f" (no {query.role})" if query.role and query.role != seen.role else ""
+def _difference(query: ElementQuery | None, seen: Target) -> str:
+    return f" (no {query.role})" if query and query.role and query.role != seen.role else ""
 
 
 def _by_name(names: Iterable[str], seen: Sequence[Target]) -> list[Target]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from replaywright.domain.common.text import EDGE, shorten
+from replaywright.domain.common.text import EDGE, shorten, without_icons
 from replaywright.domain.page.targets import ElementQuery
 
 _SHOWN: Final = 40
@@ -34,7 +34,7 @@ def quoted(text: object) -> str:
 
 def plain_words(text: object, limit: int = _SHOWN) -> str:
     """Shorten a text of a page to a few words on one line without double quotes."""
-    return shorten(" ".join(str(text).replace(EDGE, "").replace('"', "'").split()), limit)
+    return shorten(" ".join(without_icons(str(text)).replace(EDGE, "").replace('"', "'").split()), limit)
 
 
 def _value(value: object) -> str:
