@@ -152,6 +152,7 @@ def learned(up: Site) -> Site:
     return up
 
 
+@pytest.mark.long
 def test_a_run_without_a_stack_starts_one_for_its_time_and_says_so(site: Site) -> None:
     if (site.home / "stack.json").exists():
         pytest.skip("a stack is running already")
@@ -174,17 +175,23 @@ def test_a_second_up_says_that_one_is_running(up: Site) -> None:
     )
 
 
-def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -> None:
-    result = learned.run("--json", "--id", "json-1", subject="As JSON")
+@pytest.fixture(scope="module")
+def reported(learned: Site) -> "subprocess.CompletedProcess[str]":
+    """A run that replays, with pictures."""
+    return learned.run("--json", "--id", "reported", "--pictures", "steps", subject="Reported")
 
-    said = json.loads(result.stdout)
-    assert result.returncode == said["exitStatus"] == 0
-    assert said["runId"] == "json-1"
+
+def test_json_is_one_object_and_the_rest_goes_to_standard_error(
+    learned: Site, reported: "subprocess.CompletedProcess[str]"
+) -> None:
+    said = json.loads(reported.stdout)
+    assert reported.returncode == said["exitStatus"] == 0
+    assert said["runId"] == "reported"
     assert said["status"] == "done"
-    assert "/workflows/json-1?token=" in said["url"]
+    assert "/workflows/reported?token=" in said["url"]
     assert said["totals"]["usage"]["calls"] == 0
-    assert learned.sent().count("As JSON") == 1
-    assert "the log in button" in result.stderr
+    assert learned.sent().count("Reported") == 1
+    assert "the log in button" in reported.stderr
 
 
 def test_an_id_serves_once(learned: Site) -> None:
@@ -223,8 +230,9 @@ def test_progress_is_one_line_for_each_step_and_other_commands_tell_it_afterward
     assert PASSWORD not in "".join((result.stdout, result.stderr, table, shown, cached, json.dumps([listed, machine])))
 
 
-def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: Site, tmp_path: Path) -> None:
-    assert learned.run("--id", "reported", "--pictures", "steps", subject="Reported").returncode == 0
+def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(
+    learned: Site, reported: "subprocess.CompletedProcess[str]", tmp_path: Path
+) -> None:
     file, first = tmp_path / "report.html", tmp_path / "learned.html"
 
     result = learned.cli("report", "reported", "--out", str(file), "--json")
