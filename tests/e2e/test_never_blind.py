@@ -46,17 +46,6 @@ async def test_two_equal_send_buttons_are_a_miss_with_reason_ambiguous_and_no_cl
 
 
 @pytest.mark.long
-async def test_with_a_model_two_equal_send_buttons_are_still_not_clicked(lab: Lab) -> None:
-    await lab.stage.redesign("twins")
-    order = lab.order()
-
-    ending = await lab.run(order)
-
-    assert ending.status == "failed"
-    assert lab.mails(order) == []
-
-
-@pytest.mark.long
 async def test_an_xpath_and_id_that_now_lead_to_another_control_are_not_clicked(lab: Lab) -> None:
     await lab.stage.redesign("identity-swap")
     before = await lab.stage.state()

@@ -181,20 +181,6 @@ async def test_healing_that_is_only_proposed_finishes_the_run_and_leaves_the_old
     assert all(version.status is EntryStatus.CANDIDATE for versions in held for version in versions if version.hold)
 
 
-@pytest.mark.long
-async def test_a_replay_with_nothing_recorded_fails_at_the_first_element_without_the_model(lab: Lab) -> None:
-    calls = len(asked(lab))
-    here = lab.apart()
-
-    ending = await here.run(here.order(mode=Mode.REPLAY))
-
-    assert ending.status == "failed"
-    assert ending.result.reason == "no_entry"
-    assert ending.result.failed_step == 1
-    assert len(asked(lab)) == calls
-    assert ending.result.totals.usage.calls == 0
-
-
 # ---------------------------------------------------------------------------------------------------- tasks
 
 
@@ -209,19 +195,6 @@ def opening(lab: Lab, instruction: str, *, lands_on: dict[str, Any]) -> Lab:
         "verify": [{"exists": {"role": "heading", "name_contains": "{{name}}"}}],
     }
     return lab.apart(parse_task(task, "the test"))
-
-
-@pytest.mark.long
-async def test_an_element_named_by_a_parameter_is_learned_once_and_found_by_its_new_name(lab: Lab) -> None:
-    here = opening(lab, "the {{name}} link", lands_on={"text_contains": "{{name}}"})
-
-    first = await here.run(order_of(here, here.task, {"name": "Drafts"}))
-    calls = len(asked(lab))
-    second = await here.run(order_of(here, here.task, {"name": "Settings"}, mode=Mode.REPLAY))
-
-    assert_done(first, second)
-    assert second.result.totals.hits + second.result.totals.heals == len(LOG_IN)
-    assert len(asked(lab)) == calls
 
 
 async def test_a_row_named_by_a_parameter_is_the_row_of_todays_name(lab: Lab) -> None:
@@ -344,45 +317,6 @@ async def test_a_model_that_asks_to_wait_is_not_asked_again_before(lab: Lab) -> 
     refused, answered = asked(lab)[calls:]
     assert (refused["status"], answered["status"]) == (429, 200)
     assert 3 <= answered["time"] - refused["time"] < 6
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("kind", "calls", "reason"),
-    [
-        ("refusal", 2, "ModelRefused"),
-        ("malformed", 2, "ModelRefused"),
-        ("unknown_id", 2, "ModelRefused"),
-    ],
-)
-async def test_a_model_that_gives_no_usable_answer_fails_the_run_and_says_so(
-    lab: Lab, kind: str, calls: int, reason: str
-) -> None:
-    here = one_element(lab)
-    before = len(asked(lab))
-    await misbehave(lab, kind, times=10)
-
-    ending = await here.run(order_of(here, here.task, {}))
-
-    assert ending.status == "failed"
-    assert ending.result.reason == reason
-    assert "stand-in" in ending.result.message
-    assert ending.result.failed_step == 1
-    assert len(asked(lab)) - before <= calls
-
-
-@pytest.mark.long
-async def test_a_model_that_sees_no_such_element_fails_the_run_with_what_was_missed(lab: Lab) -> None:
-    here = one_element(lab)
-    calls = len(asked(lab))
-    await misbehave(lab, "null", times=10)
-
-    ending = await here.run(order_of(here, here.task, {}))
-
-    assert ending.status == "failed"
-    assert ending.result.reason == "no_entry"
-    assert "the model names no single element" in ending.result.message
-    assert len(asked(lab)) == calls + 1
 
 
 @pytest.mark.long
