@@ -231,7 +231,8 @@ async def test_with_the_browser_or_its_keeper_killed_before_the_send_step_anothe
     await until("no browser is left", lambda: session.chromium is not None and not is_alive(session.chromium))
 
 
-@pytest.mark.parametrize("point", ["acted", pytest.param("recorded", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("point", ["acted", "recorded"])
 async def test_a_run_that_is_cancelled_inside_a_step_goes_no_further_and_gives_its_browser_back(
     lab: Lab, worker: Child, point: str
 ) -> None:

@@ -181,9 +181,8 @@ async def test_a_run_that_meets_a_page_to_sign_in_on_says_that_it_was_signed_out
         assert f"the site asks to sign in at {site.url}/{page}, " in ending.result.message
 
 
-@pytest.mark.parametrize(
-    ("path", "steps"), [("orders", [SEND]), pytest.param("login", [USER, GO_ON], marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("path", "steps"), [("orders", [SEND]), ("login", [USER, GO_ON])])
 async def test_a_run_whose_element_is_gone_or_whose_own_page_asks_for_a_password_was_not_signed_out(
     lab: Lab, path: str, steps: list[dict[str, Any]]
 ) -> None:
