@@ -1,6 +1,9 @@
 """Which workflows run in Temporal's sandbox."""
 
+import ast
+import sys
 import uuid
+from pathlib import Path
 
 import pytest
 from temporalio import workflow
@@ -46,3 +49,25 @@ def test_ours_run_outside_of_it_except_in_tests(sandboxed: bool, monkeypatch: py
 
     assert isinstance(runner, OutsideRunner) is not sandboxed
     assert len(entered) == sandboxed
+
+
+PURE = {
+    *("abc", "collections", "contextlib", "dataclasses", "enum", "json", "shlex", "typing"),
+    *("asyncio", "datetime"),  # whose loop is Temporal's, and whose clock nobody asks
+}
+"""Modules of Python whose functions come to the same when a run is replayed."""
+
+
+def test_ours_ask_nothing_that_differs_when_a_run_is_replayed() -> None:
+    imported, asked = set[str](), set[str]()
+    for file in Path(sys.modules[BrowserTask.__module__].__file__ or "").parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add((node.module or "").partition(".")[0])
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                asked.add(f"{node.value.id}.{node.attr}")
+
+    assert imported & sys.stdlib_module_names <= PURE
+    assert {f"{kind}.{name}" for kind in ("date", "datetime") for name in ("now", "today", "utcnow")} & asked == set()
