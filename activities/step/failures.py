@@ -43,8 +43,8 @@ REASON_LIMIT = 160
 
 
 def is_evidence_wanted(context: StepContext, outcome: StepOutcome) -> bool:
-    """Tell a failure from how learning begins: an element of which nothing is recorded."""
-    asks_model = context.run.mode is not Mode.REPLAY and bool(context.step.instruction)
+    """Tell a failure from how learning begins: a first look for an element of which nothing is recorded."""
+    asks_model = context.run.mode is not Mode.REPLAY and bool(context.step.instruction) and not context.attempt
     is_first_look = outcome.status is Status.MISSED and outcome.lookup.reason == "no_entry" and asks_model
     return outcome.status is not Status.DONE and not (is_first_look and not context.is_elsewhere)
 

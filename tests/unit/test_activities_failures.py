@@ -104,6 +104,16 @@ async def test_a_miss_that_no_model_may_help_with_is_kept(stage: Stage) -> None:
     assert outcome.artifacts["snapshot"] == outcome.snapshot
 
 
+async def test_a_miss_that_a_model_could_not_help_with_is_kept(stage: Stage) -> None:
+    first = request(CLICK_SEND)
+    late = first.context.model_copy(update={"attempt": "late", "why": "no_entry"})
+
+    outcome = await stage.perform(first.model_copy(update={"context": late}))
+
+    assert (outcome.status, outcome.reason) == (Status.MISSED, "no_entry")
+    assert {"screenshot", "snapshot", "dom"} <= set(outcome.artifacts)
+
+
 @pytest.mark.parametrize("dispatched", [True, False])
 async def test_an_action_that_could_not_be_done_is_kept_with_a_snapshot_of_its_own(
     stage: Stage, dispatched: bool
