@@ -4,6 +4,7 @@
     make bench-first-action ARGS="--rounds 20"
 
     make bench-first-action ARGS="--spares 0"    # without a browser that was started before
+    make bench-first-action ARGS="--alone"       # without the resident of `up`, as where a command is not its own
 
 `replaywright up` runs in a home of its own. In each round the command is started as a process, when the worker has its
 spare browser ready; the clock stops when the site is asked for the page of the run's first step, which is a goto. The
@@ -30,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.recovery import p95, until
+from replaywright.cli.resident.client import SOCKET
 from replaywright.cli.servers.connect import open_backend
 from replaywright.domain.trace.histories import calls_of, time_of
 from replaywright.errors import StackFailed
@@ -39,7 +41,8 @@ from replaywright.settings import PREFIX, load_settings
 from replaywright.stack import start_child
 from replaywright.testing.grants import allow_loopback
 
-TARGET_S = 1.0
+TARGET_S = 0.4
+END_TARGET_S = 0.2
 TASK = {
     "task": "first-action",
     "parameters": {"page": {"type": "text"}},
@@ -52,6 +55,7 @@ SAYS = {
     "browser": "the browser: the spare is taken, or keeper and Chromium start; the worker attaches",
     "goto": "the first step, until the site is asked for its page",
     "all": "from the start of the command to the first action",
+    "end": "from the end of the run to the end of the command",
 }
 
 
@@ -88,7 +92,7 @@ class _Site:
             self._server.server_close()
 
 
-async def measure(rounds: int, spares: int, console: Console) -> dict[str, float]:
+async def measure(rounds: int, spares: int, console: Console, *, alone: bool = False) -> dict[str, float]:
     """Medians of all parts, in seconds."""
     with tempfile.TemporaryDirectory(prefix="replaywright-bench-", ignore_cleanup_errors=True) as folder:
         home, site = Path(folder), _Site()
@@ -100,16 +104,18 @@ async def measure(rounds: int, spares: int, console: Console) -> dict[str, float
         environment["PYTHONPYCACHEPREFIX"] = str(home / "compiled")
         for name in (f"{PREFIX}MODEL", "PYTHONDONTWRITEBYTECODE"):
             os.environ.pop(name, None)
-        log = home / "up.log"
+        log, resident = home / "up.log", home / SOCKET
         up = start_child("up", [sys.executable, "-m", "replaywright", "up"], log=log, environment=environment)
 
         async def is_ready() -> bool | None:
             if (status := up.exit_status()) is not None:
                 raise StackFailed(f"`replaywright up` ended with status {status}\n{up.log_tail()}")
-            return "ready:" in log.read_text() or None
+            return ("ready:" in log.read_text() and resident.exists()) or None
 
         try:
             await until("`replaywright up` is ready", is_ready)
+            if alone:
+                resident.unlink()
             with site.served():
                 spent = []
                 for number in range(rounds + 1):
@@ -117,7 +123,7 @@ async def measure(rounds: int, spares: int, console: Console) -> dict[str, float
                     spent.append(await _round(number, task, site, environment))
         finally:
             await up.stop(grace_s=40)
-    return {"spares": spares, **_shown(spent[1:], console)}
+    return {"spares": spares, "alone": alone, **_shown(spent[1:], console)}
 
 
 async def _is_stocked(home: Path, spares: int) -> bool | None:
@@ -139,6 +145,7 @@ async def _round(number: int, task: Path, site: _Site, environment: dict[str, st
         stderr=asyncio.subprocess.STDOUT,
     )
     said, _ = await process.communicate()
+    left = time.time()
     if process.returncode != 0:
         raise StackFailed(f"run {run_id} ended with status {process.returncode}: {said.decode()[-1000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -150,20 +157,19 @@ async def _round(number: int, task: Path, site: _Site, environment: dict[str, st
     at = (begun, time_of(events[0]), opened.began_at, opened.ended_at, asked)
     parts = {name: at[index + 1] - at[index] for index, name in enumerate(PARTS)}
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {**parts, "all": asked - begun, "cpu": cpu}
+    return {**parts, "all": asked - begun, "end": left - time_of(events[-1]), "cpu": cpu}
 
 
 def _shown(spent: list[dict[str, float]], console: Console) -> dict[str, float]:
     table = Table("part", "median s", "p95 s", "least s")
-    medians = {name: statistics.median(one[name] for one in spent) for name in (*PARTS, "all", "cpu")}
-    for name in (*PARTS, "all"):
+    medians = {name: statistics.median(one[name] for one in spent) for name in (*SAYS, "cpu")}
+    for name, says in SAYS.items():
         values = [one[name] for one in spent]
-        table.add_row(SAYS[name], f"{medians[name]:.2f}", f"{p95(values):.2f}", f"{min(values):.2f}")
+        table.add_row(says, f"{medians[name]:.2f}", f"{p95(values):.2f}", f"{min(values):.2f}")
     console.print(table)
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    console.print(
-        f"target: below {TARGET_S:g} s; CPU of the command: {medians['cpu']:.2f} s; load of the machine: {load}"
-    )
+    console.print(f"targets: {TARGET_S:g} s and {END_TARGET_S:g} s; load of the machine: {load}")
+    console.print(f"CPU of the process that was started: {medians['cpu']:.2f} s")
     told = {f"{name}_s": round(value, 3) for name, value in medians.items()}
     return {"rounds": len(spent), **told, "least_s": round(min(one["all"] for one in spent), 3)}
 
@@ -173,15 +179,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10, help="after one that is not counted (default: %(default)s)")
     parser.add_argument("--spares", type=int, default=1, help="REPLAYWRIGHT_SPARE_BROWSERS (default: %(default)s)")
+    parser.add_argument("--alone", action="store_true", help="without the resident of `replaywright up`")
     given = parser.parse_args()
     if given.rounds < 1:
         parser.error(f"--rounds: {given.rounds} is too few; give at least 1")
+    console = Console(width=None if sys.stdout.isatty() else 120)
     try:
-        figures = asyncio.run(measure(given.rounds, given.spares, Console(width=None if sys.stdout.isatty() else 120)))
+        figures = asyncio.run(measure(given.rounds, given.spares, console, alone=given.alone))
     except StackFailed as exc:
         print(f"bench.first_action: {exc}", file=sys.stderr)
         return 1
-    print(json.dumps({**figures, "target_s": TARGET_S, "met": figures["all_s"] < TARGET_S}))
+    print(
+        json.dumps(
+            {**figures, "target_s": TARGET_S, "met": figures["all_s"] <= TARGET_S and figures["end_s"] <= END_TARGET_S}
+        )
+    )
     return 0
 
 

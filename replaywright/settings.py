@@ -33,6 +33,7 @@ from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.budgets import Price
 from replaywright.errors import SettingsInvalid
+from replaywright.home import default_home
 from replaywright.telemetry.options import parse_address
 from replaywright.value_files import SUFFIX, values_in_files
 
@@ -163,14 +164,6 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,6
 """A part of keys and queue names: letters, digits, dot, hyphen and underscore, 63 at most."""
 UNVERSIONED = "unversioned"
 """Name of the workers without a version in commands; no build has it."""
-
-
-def default_home(environment: Mapping[str, str]) -> Path:
-    """`replaywright` in the state directory of the XDG base directory specification."""
-    base = environment.get("XDG_STATE_HOME", "")
-    # The specification says that a relative path is invalid and to be ignored.
-    state = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
-    return state / "replaywright"
 
 
 @dataclass(frozen=True)
@@ -307,7 +300,7 @@ class Settings(BaseSettings):
     browser_proxy_host: str | None = None
     """Address of this host as seen from that Chromium, if it differs from that of the connection."""
 
-    home: Annotated[Path, AfterValidator(_absolute)] = Field(default_factory=lambda: default_home(os.environ))
+    home: Annotated[Path, AfterValidator(_absolute)] = Field(default_factory=lambda: Path(default_home(os.environ)))
     """Folder of sockets, profiles, artifacts and the local stack's databases. Only its owner can read it."""
 
     artifacts_url: str | None = None

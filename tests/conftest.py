@@ -13,7 +13,8 @@ import pytest_timeout  # type: ignore[import-untyped]
 from hypothesis import settings
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.settings import default_home, load_settings
+from replaywright.home import default_home
+from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.processes import free_port
 from replaywright.stack.redis import provide_redis, start_redis
@@ -70,7 +71,7 @@ def _own_state() -> Iterator[None]:
     ):
         environment.setenv("XDG_STATE_HOME", folder)
         environment.setenv("REPLAYWRIGHT_LISTEN_MS", "300")  # for presses that send nothing more, as most do
-        allow_loopback(default_home({"XDG_STATE_HOME": folder}))
+        allow_loopback(Path(default_home({"XDG_STATE_HOME": folder})))
         yield
 
 

@@ -195,7 +195,12 @@ def leave(status: object) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # nobody reads any more
             stream.flush()
-    os._exit(status if isinstance(status, int) else 0 if status is None else 1)
+    os._exit(exit_status(status))
+
+
+def exit_status(code: object) -> int:
+    """Return the exit status that the code of a `SystemExit` means."""
+    return code if isinstance(code, int) else 0 if code is None else 1
 
 
 async def stop_by_identity(identity: ProcessIdentity, grace_s: float = 5) -> None:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ import httpx
 import pytest
 
 from replaywright.cli.local.dashboard_source import RunningSource
+from replaywright.cli.resident.client import SOCKET
 from replaywright.settings import load_settings
 from replaywright.testing.grants import allow_loopback
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +29,12 @@ ROOT = Path(__file__).parents[2]
 TASK = str(ROOT / "demo" / "send_mail.yaml")
 PASSWORD = "not-for-anybodys-eyes-4711"
 LIMIT_S = 120
+HANDED_OVER = """
+import sys
+from replaywright.cli.resident.client import hand_over
+status = hand_over(sys.argv[1:])
+sys.exit("not handed over" if status is None else status)
+"""
 
 
 @dataclass
@@ -37,11 +45,12 @@ class Site:
     store: Path
     home: Path
     environment: dict[str, str]
+    program: tuple[str, ...] = ("-m", "replaywright")
 
     def cli(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run one command to its end."""
         return subprocess.run(
-            [sys.executable, "-m", "replaywright", *arguments],
+            [sys.executable, *self.program, *arguments],
             env=self.environment | environment,
             capture_output=True,
             text=True,
@@ -192,6 +201,16 @@ def test_json_is_one_object_and_the_rest_goes_to_standard_error(
     assert said["totals"]["usage"]["calls"] == 0
     assert learned.sent().count("Reported") == 1
     assert "the log in button" in reported.stderr
+
+
+def test_the_resident_of_up_carries_out_a_run(learned: Site) -> None:
+    asyncio.run(until((learned.home / SOCKET).exists, LIMIT_S))
+
+    result = replace(learned, program=("-c", HANDED_OVER)).run("--id", "resident-1", subject="By the resident")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert len(re.findall(r"^✓ 00\d\d ", result.stdout, re.MULTILINE)) == 10
+    assert learned.sent().count("By the resident") == 1
 
 
 def test_an_id_serves_once(learned: Site) -> None:

@@ -27,7 +27,8 @@ from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task
-from replaywright.settings import default_home, load_settings
+from replaywright.home import default_home
+from replaywright.settings import load_settings
 from replaywright.testing.grants import allow_loopback
 from tests.e2e.lab import FREEZE, Lab, runs_with, until
 from tests.replay.bakery import Bakery, pressed
@@ -88,7 +89,7 @@ async def record() -> None:
     tell = lambda text: print(text, file=sys.stderr)  # noqa: E731 - one line
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {FREEZE: str(Path(folder) / "freeze"), "XDG_STATE_HOME": folder, "REPLAYWRIGHT_LISTEN_MS": "300"}
-        allow_loopback(default_home(os.environ))
+        allow_loopback(Path(default_home(os.environ)))
         cleaned = lambda history: without_places(history, {socket.gethostname(): "host"})  # noqa: E731 - one line
         await record_searchable(FOLDER / "searchable.json", Path(folder), cleaned)
         await record_batches(FOLDER / "batches", Path(folder), cleaned)

@@ -6,7 +6,8 @@ from pydantic import ValidationError
 
 from replaywright.domain.task.budgets import Price
 from replaywright.errors import SettingsInvalid
-from replaywright.settings import Settings, default_home, load_settings
+from replaywright.home import default_home
+from replaywright.settings import Settings, load_settings
 from replaywright.stack.services import settings_environment, without_password
 
 
@@ -116,7 +117,7 @@ def test_settings_cannot_be_changed() -> None:
 
 
 def test_a_relative_state_directory_is_ignored() -> None:
-    assert default_home({"XDG_STATE_HOME": "state"}) == Path.home() / ".local" / "state" / "replaywright"
+    assert default_home({"XDG_STATE_HOME": "state"}) == str(Path.home() / ".local" / "state" / "replaywright")
 
 
 def test_a_child_process_reads_back_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+import signal
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -87,17 +90,17 @@ async def _serve(
     """Keep workers running until a signal, or until a server has ended."""
     spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
     workers = Supervisor(stack.environment() | spares, settings.home / "log", ready_s=WORKER_READY_S, tell=_say)
-    codec_server: Child | None = None
+    helpers: list[Child] = []
     try:
         _announce(stack, settings, roles, codec_port)
         workers.start(roles)
         if codec_port is not None:
-            codec_server = _codec_server(stack, codec_port)
-        await _watch(stack, workers, ending)
+            helpers.append(_codec_server(stack, codec_port))
+        await _watch(stack, workers, ending, lambda: helpers.append(_resident(settings.home)))
     finally:
         await workers.stop(ending.at_once)
-        if codec_server is not None:
-            await codec_server.stop()
+        for helper in helpers:
+            await helper.stop()
     _say("stopping: servers and browsers")
     return Exit.DONE
 
@@ -106,6 +109,11 @@ def _codec_server(stack: Stack, port: int) -> Child:
     command = [sys.executable, "-m", "replaywright", "admin", "codec-server", "--port", str(port)]
     log = stack.settings.home / "log" / "codec-server.log"
     return start_child("codec server", command, log=log, environment=stack.environment())
+
+
+def _resident(home: Path) -> Child:
+    command = [sys.executable, "-P", "-m", "replaywright.cli.resident.server", str(home)]
+    return start_child("resident", command, log=home / "log" / "resident.log", leash=signal.SIGKILL)
 
 
 def _already(stack: Stack) -> str:
@@ -138,8 +146,8 @@ def _model(settings: Settings) -> str:
     return settings.model + (f" at {settings.model_base_url}" if settings.model_base_url else "")
 
 
-async def _watch(stack: Stack, workers: Supervisor, ending: ShutdownRequest) -> None:
-    """Return at the first signal.
+async def _watch(stack: Stack, workers: Supervisor, ending: ShutdownRequest, is_ready: Callable[[], object]) -> None:
+    """Return at the first signal; call `is_ready` once when the workers are.
 
     Raises:
         StackFailed: a server has ended.
@@ -153,6 +161,7 @@ async def _watch(stack: Stack, workers: Supervisor, ending: ShutdownRequest) -> 
             )
         if workers.ready.is_set() and not said_ready:
             said_ready = True
+            is_ready()
             _say("ready: `replaywright run TASK` in another terminal; Ctrl-C stops", style="green")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ending.asked.wait(), _LOOK_EVERY_S)

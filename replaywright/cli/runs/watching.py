@@ -20,7 +20,6 @@ from replaywright.cli import output
 from replaywright.cli.command import Exit
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.people import asking_here
-from replaywright.cli.people.updates import decide, user_name, verdict_on
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.starting import Order
@@ -104,6 +103,8 @@ async def _followed_and_asked(
         if verdict is None:
             return ending
         last = question.id
+        from replaywright.cli.people.updates import decide, user_name, verdict_on  # noqa: PLC0415 - loads the store
+
         await decide(
             here, handle.id, verdict_on(handle.id, question, verdict, "", who=user_name(), why="on the terminal")
         )

@@ -1,6 +1,7 @@
 """Base classes of records that are stored or cross a process boundary."""
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 from pydantic.alias_generators import to_camel
@@ -26,6 +27,15 @@ class Authored(BaseModel):
     """A frozen record that people write. Unknown fields are refused: a typo is an error with the field's name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+_Root = TypeVar("_Root")
+
+
+class LateRoot(RootModel[_Root]):
+    """A frozen record that is one value. `RootModel[…]` itself would build the value's schema where it is written."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 def build_schemas() -> None:

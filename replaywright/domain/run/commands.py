@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, RootModel
+from pydantic import Field
 
-from replaywright.domain.common.base import Record
+from replaywright.domain.common.base import LateRoot, Record
 from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.run.scope import RunScope, Usage
@@ -156,10 +156,8 @@ class Await(CommandOnStep):
     """Outcome of the attempt before."""
 
 
-class StepCommand(RootModel[Annotated[Perform | Reapply | Recheck | Await, Field(discriminator="kind")]]):
+class StepCommand(LateRoot[Annotated[Perform | Reapply | Recheck | Await, Field(discriminator="kind")]]):
     """Input of `browser.<action>` and of `effect.await`."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class HandedBackRequest(Record):
