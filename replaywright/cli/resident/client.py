@@ -24,7 +24,7 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _COMMANDS = frozenset({"run"})
 _OWN_WAY = frozenset({"--debug", "--help", "-h"})
 """Options of a command that edits, or draws by variables that are read at an import: it is carried out here."""
-_ANSWER_S = 0.5
+_ANSWER_S = 2.0
 """Time after which the resident counts as not there."""
 _HOME = "REPLAYWRIGHT_HOME"
 _AT_START = ("PYTHON", "LC_", "LANG", "TYPER_", "PYDANTIC_")

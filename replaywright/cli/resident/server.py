@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from replaywright.cli.resident.client import BEGUN, FORWARDED, GO, LARGEST, READY, SOCKET, peer_of, surroundings
 
-_ANSWER_S = 1.0
+_ANSWER_S = 2.0
 _DESCRIPTORS = 4
 _OURS = frozenset({"replaywright", "workflows", "activities", "cache", "demo"})
 _SAME = ("Uid", "Gid", "Groups", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")
