@@ -149,7 +149,7 @@ async def measure(rounds: int, console: Console) -> dict[str, float | int]:
                 for with_browser in (False, True):
                     spent[with_browser].append(await killing.seconds(with_browser=with_browser))
     table = Table("killed", "rounds", "median s", "p95 s", "most s", "target s (median)")
-    for with_browser, name, target in ((False, "worker", "3"), (True, "worker, keeper and browser", "8")):
+    for with_browser, name, target in ((False, "worker", "1.0"), (True, "worker, keeper and browser", "2.5")):
         values = spent[with_browser]
         figures = (statistics.median(values), p95(values), max(values))
         table.add_row(name, str(rounds), *(f"{value:.2f}" for value in figures), target)

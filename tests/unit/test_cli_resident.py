@@ -9,15 +9,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import psutil
 import pytest
 
 from replaywright.cli.resident.client import SOCKET, surroundings
-from replaywright.cli.resident.server import Code, may_the_same, parse
+from replaywright.cli.resident.server import may_the_same, parse
 from tests.waiting import until
 
+ROOT = Path(__file__).parents[2]
 COMMAND = "import sys; sys.argv[0] = 'replaywright'; from replaywright.cli import main; main()"
 HANDED_OVER = "import sys; from replaywright.cli.resident.client import hand_over; print(hand_over(sys.argv[1:]))"
 NOT_YAML = "standard input:1:9: not YAML: expected ',' or ']', but got '<stream end>'\n"
@@ -56,12 +56,14 @@ class Resident:
 
 
 @contextlib.contextmanager
-def started(home: Path) -> Iterator[Resident]:
+def started(home: Path, more: Mapping[str, str] | None = None) -> Iterator[Resident]:
     """One that serves during the block."""
     command = [sys.executable, "-P", "-m", "replaywright.cli.resident.server", str(home)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
-        yield Resident(home, process)
-        process.kill()
+    with subprocess.Popen(command, env={**os.environ, **(more or {})}, stdin=subprocess.DEVNULL) as process:
+        try:
+            yield Resident(home, process)
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -176,15 +178,15 @@ def test_a_request_that_does_not_fit_is_refused(changed: Mapping[str, str], numb
         parse("\0".join(words).encode(), list(range(number)))
 
 
-def test_changed_code_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    module = ModuleType("demo.changing")
-    file = tmp_path / "changing.py"
-    file.touch()
-    module.__file__ = str(file)
-    monkeypatch.setitem(sys.modules, "demo.changing", module)
-    code = Code()
-    assert code.is_current()
+async def test_a_resident_whose_libraries_were_changed_starts_anew(tmp_path: Path) -> None:
+    installed = tmp_path / "more-packages"
+    installed.mkdir()
+    path = {"PYTHONPATH": os.pathsep.join((os.environ.get("PYTHONPATH", str(ROOT)), str(installed)))}
+    with started(tmp_path, path) as resident:
+        await until((tmp_path / SOCKET).exists, timeout_s=60)
+        assert is_carried_out(resident, "run", "nowhere.yaml", more=path)
 
-    os.utime(file, ns=(1, 1))
+        os.utime(installed, ns=(1, 1))
 
-    assert not code.is_current()
+        assert not is_carried_out(resident, "run", "nowhere.yaml", more=path)
+        await until(lambda: is_carried_out(resident, "run", "nowhere.yaml", more=path), timeout_s=60)

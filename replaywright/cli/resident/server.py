@@ -110,6 +110,7 @@ def serve(listener: socket.socket) -> tuple[socket.socket, Request]:
             request = parse(message, descriptors)
             if not code.is_current():
                 end.close()
+                os.closerange(3, max(descriptors) + 1)  # nobody waits for the end of a stream that this one holds
                 os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this program anew
             end.send(READY)
             if end.recv(len(GO)) == GO and os.fork() == 0:
