@@ -42,7 +42,6 @@ async def test_the_start_check_asks_every_node_and_knows_them_afterwards(
     report = await check_store(client)
 
     assert report.findings == ()
-    assert report.commits_allowed
     assert report.address == f"cluster 127.0.0.1:{cluster_nodes[0]}"
     assert nodes_of(client) == sorted(("127.0.0.1", port) for port in cluster_nodes)
 
@@ -114,7 +113,7 @@ async def test_a_node_that_is_named_as_a_single_server_is_refused_with_the_remed
     assert all(isinstance(error, StoreUnavailable) for error in told)
     assert re.search(r"MOVED \d+ 127\.0\.0\.1:\d+; it is a node of a cluster: .*redis\+cluster://", str(told[0]))
     assert [finding.code for finding in report.findings] == ["cluster_node"]
-    assert not report.usable
+    assert (report.findings[0].level, report.findings[0].forbids_commits) == ("error", False)
     assert "redis+cluster://" in report.findings[0].remedy
 
 
