@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from rapidfuzz import fuzz
 
-from replaywright.domain.common.text import normalise
+from replaywright.domain.common.text import contains, normalise
 from replaywright.domain.locating.evidence import likelihoods, objections
 from replaywright.domain.locating.matching import comparable
 from replaywright.domain.page.query_words import quoted, words_of_query
@@ -95,9 +95,16 @@ def _near_words(query: ElementQuery | None, words: str, seen: Sequence[Target]) 
     if query is not None:
         given = (query.name, query.name_contains, query.label, query.placeholder, query.text)
         names = (*filter(None, given), *(query.name_in or ()))
-    near = _by_name(names, seen)[:_NEAREST]
+    inside = _by_name(names, _in_row(query, seen))
+    near = [*inside, *(one for one in _by_name(names, seen) if not any(one is other for other in inside))][:_NEAREST]
     called = Counter(map(_words, near))
     return [_words(one) + (_place(one) if called[_words(one)] > 1 else "") + _difference(query, one) for one in near]
+
+
+def _in_row(query: ElementQuery | None, seen: Sequence[Target]) -> list[Target]:
+    """Return the elements of the row whose text the task declares."""
+    words = query.within.text if query is not None and query.within is not None else None
+    return [target for target in seen if words and any(contains(cell, words) for cell in target.row)]
 
 
 def _place(seen: Target) -> str:
