@@ -77,6 +77,30 @@ def test_sections_rows_columns_and_what_tells_elements_apart_are_shown() -> None
     ]
 
 
+@pytest.mark.parametrize("role", ["cell", "link"])
+def test_rows_whose_cells_can_all_be_pressed_are_told_by_the_cells_that_only_they_have(role: str) -> None:
+    elements: list[Element] = []
+    for number, (name, city) in enumerate((("Ada", "Oslo"), ("Bob", "Oslo"), ("Cid", "Riga")), 1):
+        place: dict[str, Any] = {"container": "table", "group": "g1", "group_item": number, "row": ("Drop", name, city)}
+        for words, kind in (("Drop", "link"), (name, role), (city, role)):
+            elements.append(element(len(elements) + 1, kind, words, **place))
+
+    assert snapshot_text(page(*elements)).splitlines()[2:] == [
+        ' 1: "Ada"',
+        '  [e1] link "Drop"',
+        f'  [e2] {role} "Ada"',
+        f'  [e3] {role} "Oslo"',
+        ' 2: "Bob"',
+        '  [e4] link "Drop"',
+        f'  [e5] {role} "Bob"',
+        f'  [e6] {role} "Oslo"',
+        ' 3: "Cid" | "Riga"',
+        '  [e7] link "Drop"',
+        f'  [e8] {role} "Cid"',
+        f'  [e9] {role} "Riga"',
+    ]
+
+
 def test_texts_that_repeat_what_stands_beside_them_are_left_out() -> None:
     taken = page(
         element(1, "heading", "Compose", actionable=False, container='main "Compose"'),

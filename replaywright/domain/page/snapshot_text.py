@@ -41,6 +41,7 @@ _NAMED_ITEMS: Final = 8
 
 _NAME_LIMIT: Final = 80
 _CELL_LIMIT: Final = 60
+_TELLING_CELLS: Final = 3
 _OPTIONS_LIMIT: Final = 160
 
 _TELLING_TYPES: Final = frozenset(
@@ -320,16 +321,27 @@ def _sections(items: Sequence[tuple[int, ...]], shown: Sequence[Element]) -> lis
 
 
 def _headers(items: Sequence[tuple[int, ...]], shown: Sequence[Element]) -> list[str]:
+    items_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)
+    for element, item in zip(shown, items, strict=True):
+        if item and element.actionable:
+            items_of[_words_of(element.target)].add(item)
+    repeated = frozenset(words for words, there in items_of.items() if len(there) > 1)
     known: dict[tuple[int, ...], str] = {(): ""}
     for item in items:
         if item not in known:
-            known[item] = _header(item, shown)
+            known[item] = _header(item, shown, repeated)
     return [known[item] for item in items]
 
 
-def _header(item: Sequence[int], shown: Sequence[Element]) -> str:
+def _words_of(target: Target) -> str:
+    return normalise(target.name or target.text)
+
+
+def _header(item: Sequence[int], shown: Sequence[Element], repeated: frozenset[str]) -> str:
     """Return `17: "Anna" | "12 May"`: the cells of an item that its elements do not repeat.
 
+    Where its elements repeat them all, as in a table whose cells can be pressed, and some of the elements have the
+    words of another item's, the first cells that only this item has: else nothing says whose "Delete" it is.
     Outside of repetitions a row may be layout: a truncated cell or a single one is ignored.
     """
     rows = dict.fromkeys(shown[at].target.row for at in item if shown[at].target.row)
@@ -339,7 +351,10 @@ def _header(item: Sequence[int], shown: Sequence[Element]) -> str:
     number = numbers.pop() if len(numbers) == 1 else 0
     # An item's parts may be rows themselves: the row that says the most is the item.
     row = max(rows, key=lambda cells: len(tokens(" ".join(cells)) - acted_on), default=())
-    own = [cell for cell in row if not tokens(cell) <= acted_on and (number or not cell.endswith("…"))]
+    whole = [cell for cell in row if number or not cell.endswith("…")]
+    own = [cell for cell in whole if not tokens(cell) <= acted_on]
+    if not own and any(_words_of(target) in repeated for target in acting):
+        own = [cell for cell in whole if normalise(cell) not in repeated][:_TELLING_CELLS]
     if not own or (not number and len(own) < 2):
         return ""
     return (f"{number}: " if number else "row: ") + " | ".join(quoted(cell, _CELL_LIMIT) for cell in own)
