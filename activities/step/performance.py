@@ -56,7 +56,9 @@ RECHECK_MS = 3_000
 """Additional time that a page has to show what is expected, before anything else is tried."""
 SEEN_MS = 1_000
 """Time that a page has to show that a repeatable step had taken effect before its worker was lost."""
-_REMEDY = "give late_ms if it sends later, reconcile if the site shows it, or evidence: page if it sends nothing"
+_REMEDY = (
+    "give late_ms if it sends later, reconcile if the site shows it, or evidence: page if it sends nothing or only GETs"
+)
 
 
 class Performance:
