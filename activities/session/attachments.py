@@ -110,6 +110,12 @@ class Attachment:
     is_used: bool = False
     """A step came after the opening. A session that nobody waits for is left to the keeper's deadline."""
 
+    async def pictured(self) -> None:
+        """Wait until the picture of the page is taken."""
+        if self.picturing is not None:
+            await asyncio.wait({self.picturing})
+            self.picturing = None
+
 
 async def _pictured(held: Attachment) -> None:
     """Let the pictures of a session be kept before it is let go of, as long as that does not take long."""
@@ -136,8 +142,8 @@ class Attachments:
         """Number of sessions that are held now."""
         return len(self._held)
 
-    async def hold(self, ref: SessionRef, epoch: int) -> Attachment:
-        """The attachment for this epoch, made if need be.
+    async def hold(self, ref: SessionRef, epoch: int, *, pictured: bool = True) -> Attachment:
+        """The attachment for this epoch, made if need be; its page may be read and touched once it is `pictured`.
 
         Raises:
             SessionLost: no live browser is to be had for this session here.
@@ -147,9 +153,8 @@ class Attachments:
             held = self._held.get(ref.session_id)
             if held is not None and held.epoch == epoch:
                 held.is_used = True
-                if held.picturing is not None:
-                    await asyncio.wait({held.picturing})
-                    held.picturing = None
+                if pictured:
+                    await held.pictured()
                 return held
             if held is not None and held.epoch > epoch:
                 raise Fenced(f"session {ref.session_id} is held by epoch {held.epoch}; mine is {epoch}")

@@ -117,6 +117,7 @@ class Acting:
             keeps_entries=not at.is_new and entry is not None and entry.keeps_entries,
             timeout_ms=at.step.timeout_ms,
             is_pictured=context.run.pictures is not Pictures.FAILURES,
+            picturing=at.held.picturing,
             records=context.sequence if isinstance(at.command, Perform) and at.command.records else None,
             guard=at.tools.policing.of(context.run.policy).guard(context.run.used),
         )

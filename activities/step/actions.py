@@ -81,7 +81,7 @@ class Actions:
         async with heartbeats(f"step {context.sequence}"):
             performance = None
             try:
-                held = await self.attachments.hold(session, epoch)
+                held = await self.attachments.hold(session, epoch, pictured=not isinstance(command, Perform))
                 async with held.busy:
                     held.document = held.document or held.browser.document
                     await self.pictures.before(command, held)
@@ -96,6 +96,7 @@ class Actions:
                             outcome = await _to_its_end(performance)
                         case _:
                             raise TypeError(type(command).__name__)
+                    await held.pictured()
                     outcome = with_checkpoint(outcome, await self.checkpoints.taken(held))
                     is_reapplied = isinstance(command, Reapply)
                     outcome = await self.checkpoints.after(context, held, outcome, is_reapplied=is_reapplied)

@@ -164,7 +164,10 @@ class Performance:
         if isinstance(at.command, Perform) and at.command.weak == "ask" and at.rate.asks:
             return self._endings.outcome(Status.REFUSED, WEAK_STEP, str(at.rate))
         try:
-            report = await Acting(at, self._gate).report()
+            try:
+                report = await Acting(at, self._gate).report()
+            finally:
+                await at.held.pictured()
         except (AlreadyCommitted, DoneElsewhere) as signal:
             return await self._done_already(signal)
         except StoreUnavailable as exc:

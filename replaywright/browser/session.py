@@ -303,7 +303,11 @@ class ChromiumSession:
 
     async def picture(self, redact: Callable[[str], str]) -> Shown:
         """See `BrowserSession.picture`."""
-        return await capture.shown(self.tabs.current, self.environment.typed, redact)
+        environment = self.environment
+        try:
+            return await capture.shown(self.tabs.current, environment.typed, redact, environment.show)
+        finally:
+            environment.is_shown = False
 
     async def capture(self, redact: Callable[[str], str]) -> Capture:
         """See `BrowserSession.capture`."""

@@ -1,5 +1,6 @@
 """What an activity needs of a browser, and what it is told of a step in it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +72,9 @@ class Work:
     timeout_ms: int = 10_000
     is_pictured: bool = False
     """The report is to say where the element was, in frames, too."""
+    picturing: "asyncio.Future[None] | None" = field(default=None, compare=False)
+    """The taking of a picture: until it is done the page is only looked at, and not even that while secrets are hidden
+    in it."""
     shown: Snapshot | None = None
     """The page as a model was shown it in vain: where no element is known, another page is waited for."""
     patience_ms: int = 0

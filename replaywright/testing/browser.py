@@ -1,5 +1,6 @@
 """A browser of scripted pages, without a browser."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -189,6 +190,8 @@ class FakeBrowserSession:
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """Find the element, act once, evaluate what is expected."""
         self.works.append(work)
+        if work.picturing is not None:
+            await asyncio.wait({work.picturing})
         self._must_live()
         decision = self._find(work)
         element_id = self._id_of(decision)

@@ -1,5 +1,6 @@
 """The pure parts of the browser adapter: keys, numbers, addresses, frames."""
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -122,6 +123,21 @@ def test_a_redirected_post_keeps_its_own_status() -> None:
     )
 
     assert [(one.method, one.url, one.status) for one in recorder.evidence().requests] == [("POST", "http://a/x", 303)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "loader", "brought"),
+    [("Document", "1", (-math.inf, -math.inf)), ("Fetch", "d", (1.0, 2.0)), ("Script", "d", (1.0, 2.0))],
+)
+def test_what_a_page_was_brought_is_no_document(kind: str, loader: str, brought: tuple[float, float]) -> None:
+    traffic = TabTraffic()
+    sent = {"requestId": "1", "loaderId": loader, "type": kind, "request": {"method": "GET", "url": "http://a/x"}}
+
+    traffic.on_event("Network.requestWillBeSent", sent, 1.0)
+    asked_at = traffic.brought_at
+    traffic.on_event("Network.loadingFinished", {"requestId": "1"}, 2.0)
+
+    assert (asked_at, traffic.brought_at) == brought
 
 
 async def test_a_list_whose_rows_come_while_it_is_looked_at_is_looked_at_again() -> None:

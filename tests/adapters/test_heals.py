@@ -41,6 +41,18 @@ async def test_a_changed_field_is_found_by_likeness(session: ChromiumSession, si
     assert await entered(session) == {"u9": "ann"}
 
 
+async def test_a_changed_field_is_found_by_likeness_as_soon_as_its_document_has_loaded_though_the_page_never_rests(
+    session: ChromiumSession, site: Site
+) -> None:
+    target = await recorded(session, site, FIELD)
+    await opened(session, site, f"{PAGE}?picture&comes=2500")
+
+    report = await session.perform(work("fill", target, text="ann"))
+
+    assert (report.lookup.hit, report.lookup.healed) == (True, True)
+    assert await entered(session) == {"u9": "ann"}
+
+
 async def test_what_was_recorded_goes_first_although_it_came_after_another_was_chosen(
     session: ChromiumSession, site: Site
 ) -> None:
@@ -66,6 +78,19 @@ async def test_a_press_that_must_not_be_repeated_waits_for_what_may_be_late(
 
     assert holds(report)
     assert not report.lookup.healed
+
+
+async def test_what_looks_alike_is_looked_for_anew_where_something_has_come_since(
+    session: ChromiumSession, site: Site
+) -> None:
+    target = await recorded(session, site, button("Send mail"))
+    await opened(session, site, PAGE)
+    await session.tabs.current.page.evaluate("comes(100, `<button class=x8 name=go>Send a mail</button>`)")
+
+    report = await session.perform(work("click", target, expect=[says("changed")]), permitted)
+
+    assert not report.lookup.hit
+    assert await session.tabs.current.page.locator("#out").inner_text() == "untouched"
 
 
 async def test_a_press_is_healed_on_a_page_that_has_rested_since_before_its_step(

@@ -1,5 +1,7 @@
 """Pictures around a step, in a real browser: what is on the screen without secrets, and where the element was."""
 
+import asyncio
+
 import pytest
 
 from replaywright.browser.session import ChromiumSession
@@ -8,6 +10,7 @@ from replaywright.domain.secrets.redaction import Redactor
 from replaywright.reports.figures import kind_and_size
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import button, opened, work
+from tests.waiting import until
 
 SECRET = "s3cret value/4711"
 OTHER = "another+one/08 15"
@@ -46,6 +49,57 @@ async def test_the_page_is_as_it_was_after_its_picture_was_taken(session: Chromi
     assert picture.view is not None
     await page.wait_for_function("document.getAnimations().length === 0")
     assert await page.evaluate(state) == before
+
+
+TOUCHED = "[scrollY, document.activeElement.tagName]"
+
+
+async def test_the_page_is_looked_at_and_not_touched_while_its_picture_is_taken(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "marks.html")
+    page, picturing = session.tabs.current.page, asyncio.get_running_loop().create_future()
+    session.environment.show()
+
+    performing = asyncio.create_task(session.perform(work("hover", button("Below"), picturing=picturing)))
+    await until(lambda: session.tabs.attempt is not None and session.tabs.attempt.asked)
+    before = [await page.evaluate(TOUCHED) for _ in range(3)]
+    picturing.set_result(None)
+    report = await performing
+
+    assert before == [[0, "BODY"]] * 3
+    assert report.acted
+    assert await page.evaluate("scrollY") > 0
+
+
+async def test_the_page_is_not_even_looked_at_while_secrets_are_hidden_in_it(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "capture.html")
+    await session.perform(work("fill", {"label": "Token"}, text=SECRET, sensitive=True))
+    picturing = asyncio.create_task(session.picture(redactor(SECRET).text))
+
+    report = await session.perform(work("fill", {"label": "Token"}, text=OTHER, sensitive=True, picturing=picturing))
+
+    assert report.acted
+    assert picturing.done()
+    assert not session.environment.is_shown
+
+
+async def test_a_secret_that_comes_while_the_page_is_looked_at_keeps_its_picture_from_being_kept(
+    session: ChromiumSession, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await opened(session, site, "marks.html")
+    tab = session.tabs.current
+
+    def comes() -> None:
+        tab.notify(tab.main, f"document.body.prepend('{SECRET}')")
+
+    monkeypatch.setattr(session.environment, "show", comes)
+    picture = await session.picture(redactor(SECRET).text)
+
+    assert picture.data is None
+    assert "showed a secret" in picture.missing
 
 
 @pytest.mark.long

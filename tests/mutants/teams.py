@@ -77,10 +77,28 @@ TEAMS = (
     Mutant(
         "commits healed at once",
         "a step that must not be repeated takes nothing for the recorded element before the page has rested",
-        "Finder._healed_at_once",
-        " or self._step.before_dispatch is not None",
-        "",
+        "Finder._compared_at_once",
+        "if self._step.before_dispatch is None:",
+        "if True:",
         ("tests/adapters/test_heals.py::test_a_press_that_must_not_be_repeated_waits_for_what_may_be_late",),
+    ),
+    Mutant(
+        "foreseen on another page",
+        "what was found before the page rested holds only if nothing has changed there since",
+        "Finder._has_rested_since",
+        "self._attempt.resting_since < moment",
+        "True",
+        ("tests/adapters/test_heals.py::test_what_looks_alike_is_looked_for_anew_where_something_has_come_since",),
+    ),
+    Mutant(
+        "pictures of what comes later",
+        "nothing is made ready in a page while its picture is taken",
+        "Finder._begin",
+        "self._is_still = self._step.is_pictured",
+        "self._is_still = False",
+        (
+            "tests/adapters/test_step_pictures.py::test_the_page_is_looked_at_and_not_touched_while_its_picture_is_taken",
+        ),
     ),
     Mutant(
         "looks that act",

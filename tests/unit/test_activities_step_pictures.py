@@ -13,6 +13,7 @@ from replaywright.errors import ArtifactsUnavailable
 from replaywright.ports.browser import Shown
 from replaywright.testing.browser import FakeBrowserSession
 from tests.unit.staged import CLICK_HELP, COMPOSE, FILL_TO, SESSION, TO, Stage, reapplied, request, step
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -93,14 +94,20 @@ def test_what_is_done_once_more_has_no_picture_after_it() -> None:
     assert not is_wanted(again, StepOutcome(status=Status.DONE))
 
 
-async def test_the_page_is_left_alone_until_its_picture_is_taken(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = asyncio.Event()
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Pictures are taken when this is set."""
+    event = asyncio.Event()
 
     async def slowly(session: FakeBrowserSession, redact: object) -> Shown:
-        await taken.wait()
+        await event.wait()
         return Shown(b"jpeg")
 
     monkeypatch.setattr(FakeBrowserSession, "picture", slowly)
+    return event
+
+
+async def test_the_page_is_left_alone_until_its_picture_is_taken(stage: Stage, taken: asyncio.Event) -> None:
     first = request(FILL_TO, 0, pictures=Pictures.STEPS, proposed=TO)
     held = await stage.attachments.hold(SESSION, first.context.run.epoch)
     held.is_pictured = True
@@ -114,6 +121,24 @@ async def test_the_page_is_left_alone_until_its_picture_is_taken(stage: Stage, m
 
     assert await holding is held
     assert len(await pictures(stage)) == 1
+
+
+async def test_the_next_step_begins_while_the_picture_is_taken_and_ends_after_it(
+    stage: Stage, taken: asyncio.Event
+) -> None:
+    first = request(FILL_TO, 0, pictures=Pictures.STEPS, proposed=TO)
+    held = await stage.attachments.hold(SESSION, first.context.run.epoch)
+    held.is_pictured = True
+    await stage.perform(first)
+
+    performing = asyncio.create_task(stage.perform(request(CLICK_HELP, 1, pictures=Pictures.STEPS)))
+    await until(lambda: len(stage.browser.works) == 2)
+    assert held.picturing is not None
+    assert not held.picturing.done()
+    taken.set()
+
+    await performing
+    assert held.picturing is None
 
 
 async def test_a_picture_that_cannot_be_had_is_said_and_fails_nothing(stage: Stage) -> None:

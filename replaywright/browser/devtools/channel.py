@@ -59,6 +59,8 @@ class Frame:
     """True while its document, or one inside it, loads."""
     busy_since: float = 0.0
     """When that began, in monotonic seconds."""
+    stopped_at: float = field(default_factory=time.monotonic)
+    """When it ended, or the frame came to be known."""
     unreachable: str = ""
     """The address that could not be opened, when the document is Chromium's own error page."""
 
@@ -364,7 +366,7 @@ class Tab:
             case "Page.frameStartedLoading" if frame is not None:
                 frame.busy, frame.busy_since = True, time.monotonic()
             case "Page.frameStoppedLoading" if frame is not None:
-                frame.loading, frame.busy = "", False
+                frame.loading, frame.busy, frame.stopped_at = "", False, time.monotonic()
             case "Page.domContentEventFired" if cdp is self.cdp:
                 self.main.loaded = True
             case "Input.dragIntercepted":
@@ -402,6 +404,11 @@ class Tab:
     def is_loading(self) -> bool:
         """Return whether the document, or a script, is being loaded."""
         return self.main.busy or bool(self.traffic.scripts)
+
+    @property
+    def loaded_at(self) -> float:
+        """Return when the document had been loaded, and the last of its scripts and data so far; monotonic seconds."""
+        return max(self.main.stopped_at, self.traffic.brought_at)
 
     def awaits(self, since: float) -> bool:
         """Return whether an answer, or a frame, that the page asked for at `since` or later has not come."""

@@ -68,6 +68,8 @@ class TabTraffic:
     """HTTP status of the latest documents, by their loader's id."""
     ended: int = 0
     """Number of awaited requests that were answered or failed."""
+    brought_at: float = float("-inf")
+    """When the page last asked for a script or for data, or got it; monotonic seconds. Documents are neither."""
 
     def on_event(self, method: str, params: Mapping[str, Any], now: float) -> None:
         """Keep count."""
@@ -83,6 +85,8 @@ class TabTraffic:
                 if params["response"]["mimeType"] == "text/event-stream" and params["requestId"] in self.pending:
                     self.streams[params["requestId"]] = self.pending.pop(params["requestId"])
             case "Network.loadingFinished" | "Network.loadingFailed":
+                if params["requestId"] in self.scripts or self._is_of_data(params["requestId"]):
+                    self.brought_at = now
                 self.ended += self.pending.pop(params["requestId"], None) is not None
                 self.scripts.discard(params["requestId"])
                 self.streams.pop(params["requestId"], None)
@@ -106,11 +110,18 @@ class TabTraffic:
                 self.streams[request_id] = now
             case "Script":
                 self.scripts.add(request_id)
+                self.brought_at = now
             case type_ if type_ in AWAITED_TYPES:
                 self.pending[request_id] = now
+                if type_ != "Document":
+                    self.brought_at = now
                 self.addresses[request_id] = params["request"]["url"]
             case _:
                 pass
+
+    def _is_of_data(self, request_id: str) -> bool:
+        """Return whether an awaited request is pending that is no document's: such a one has its loader's name."""
+        return request_id in self.pending and self.loaders.get(request_id) != request_id
 
     def _remember(self, request_id: str, status: int) -> None:
         self.statuses[request_id] = status

@@ -24,6 +24,8 @@ class Attempt {
     this.post = send;
     this.started = performance.now();
     this.phase = "locating";
+    /** Nothing is made ready until `move`. */
+    this.isStill = Boolean(spec.still);
     this.element = null;
     this.control = null;
     this.choosing = null;
@@ -282,7 +284,7 @@ class Attempt {
     if (key === this.offeredKey) return;
     this.offeredKey = key;
     this.offered = offered;
-    this.send("candidates", { candidates: this.describeCandidates(reading), total: this.total, settled: this.isSettled() });
+    this.sendCandidates("candidates", reading, { settled: this.isSettled() });
   }
 
   /** The candidates with their present content, row included: lists reuse nodes for other rows. */
@@ -323,7 +325,11 @@ class Attempt {
   }
 
   isSettled() {
-    return performance.now() - this.restingSince >= this.settleMs;
+    return this.restedMs >= this.settleMs;
+  }
+
+  get restedMs() {
+    return performance.now() - this.restingSince;
   }
 
   get settleMs() {
@@ -333,7 +339,7 @@ class Attempt {
   armSettle() {
     if (this.phase !== "locating" || readyStateOf(document) === "loading") return;
     if (this.lastSettled && this.lastSettled >= this.lastChange) return;
-    const quiet = this.settleMs - (performance.now() - this.restingSince);
+    const quiet = this.settleMs - this.restedMs;
     const limit = this.lastSettled ? Infinity : this.started + SETTLE_LIMIT_MS - performance.now();
     this.later("settle", Math.max(0, Math.min(quiet, limit)), () => this.settle());
   }
@@ -346,7 +352,11 @@ class Attempt {
     this.lastSettled = performance.now();
     const reading = this.newReading();
     this.offered = this.signed(reading);
-    this.send("settled", { candidates: this.describeCandidates(reading), total: this.total });
+    this.sendCandidates("settled", reading);
+  }
+
+  sendCandidates(type, reading, fields = {}) {
+    this.send(type, { candidates: this.describeCandidates(reading), total: this.total, restedMs: this.restedMs, ...fields });
   }
 
   /** Takes Python's choice, an index into the last candidates that were sent. */
@@ -391,7 +401,12 @@ class Attempt {
       this.offeredKey = null;
       return void this.find(reading);
     }
-    this.preparation.prepare(reading);
+    if (!this.isStill) this.preparation.prepare(reading);
+  }
+
+  move() {
+    this.isStill = false;
+    if (LOOKING.has(this.phase)) this.guarded(() => this.look());
   }
 
   /** The element can take the input, or needs none. */

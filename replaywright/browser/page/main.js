@@ -36,6 +36,7 @@ const present = (number) => (attempt?.spec.attempt === number ? attempt : null);
 const api = {
   begin,
   choose: (number, index) => present(number)?.pick(index),
+  move: (number) => present(number)?.move(),
   act: (number) => present(number)?.act(),
   takeFiles: (number, field) => present(number)?.takeFiles(field) ?? null,
   searchOn: (number) => present(number)?.searchOn() ?? { found: false, more: false },

@@ -72,6 +72,8 @@ class _Capturing:
     redact: Callable[[str], str]
     ends: float = 0.0
     """Until when the present part has to be there; monotonic seconds."""
+    is_open: bool = False
+    """Nothing has to be hidden, and the page is looked at meanwhile: nothing may be hidden from now on."""
     hangs: bool = False
     """True when the top document did not answer in time: it is not called again."""
     missing: dict[str, str] = field(default_factory=dict)
@@ -128,15 +130,17 @@ class _Capturing:
             raise CaptureFailed(f"the page did not answer: {exc}") from exc
         return Box(x=x, y=y, width=width, height=height)
 
-    async def of_screen(self, *, jpeg: bool = False) -> bytes:
+    async def of_screen(self, *, jpeg: bool = False, on_open: Callable[[], None] | None = None) -> bytes:
         """Return a picture of the screen with all secrets hidden; `show` ends the hiding.
+
+        `on_open` is called where there are none: others may read the page from then on, and touch nothing.
 
         Raises:
             CaptureFailed: it cannot be taken, or not without a secret in it.
         """
         self.ends = time.monotonic() + SCREEN_S
         try:
-            return await self._masked(whole=False, jpeg=jpeg)
+            return await self._masked(whole=False, jpeg=jpeg, on_open=on_open)
         except MaskingFailed:
             observer().not_masked("picture")
             raise
@@ -146,12 +150,17 @@ class _Capturing:
         for frame in self.tab.worlds():
             self.tab.notify(frame, "globalThis.replaywrightCapture?.show()")
 
-    async def _masked(self, *, whole: bool, jpeg: bool = False) -> bytes:
+    async def _masked(self, *, whole: bool, jpeg: bool = False, on_open: Callable[[], None] | None = None) -> bytes:
+        hidden = 0
         for _ in range(TRIES):
-            await self._hide(whole=whole)
+            hidden += await self._hide(whole=whole)
+            if on_open is not None and not hidden:
+                self.is_open = True
+                on_open()
             data = await self._shoot(whole=whole, jpeg=jpeg)
-            if not await self._hide(whole=whole):
+            if not (shown := await self._hide(whole=whole)):
                 return data
+            hidden += shown
         raise MaskingFailed("the page showed secrets anew while its picture was taken")
 
     async def _hide(self, *, whole: bool) -> int:
@@ -167,6 +176,8 @@ class _Capturing:
         for frame, found in places.items():
             if found is None or not (found or frame.id in blind):
                 continue
+            if self.is_open:
+                raise MaskingFailed("the page showed a secret while its picture was taken")
             try:
                 answer = await self.call(frame, "hide", found, frame.id in blind, until)
             except CdpFailed as exc:
@@ -314,14 +325,19 @@ async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -
         capturing.show()
 
 
-async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> Shown:
-    """Return a JPEG of the screen without secrets, in about `SCREEN_S`, or the reason why there is none."""
+async def shown(
+    tab: Tab, typed: Sequence[str], redact: Callable[[str], str], on_open: Callable[[], None] | None = None
+) -> Shown:
+    """Return a JPEG of the screen without secrets, in about `SCREEN_S`, or the reason why there is none.
+
+    `on_open` is called as soon as the page may be looked at meanwhile; see `_Capturing.of_screen`.
+    """
     capturing = _Capturing(tab, tuple(typed), redact)
     if not tab.main.context:
         return Shown(missing="the page has no document")
     try:
         view = await capturing.view()
-        data = await capturing.of_screen(jpeg=True)
+        data = await capturing.of_screen(jpeg=True, on_open=on_open)
         if await capturing.view() != view:
             raise CaptureFailed("the page was scrolled, or its window changed, while its picture was taken")
     except CaptureFailed as exc:

@@ -34,10 +34,16 @@ async def _tell(frame: Frame, world: int) -> None:
     """Ask root by root: with `pierce`, elements of inner documents would get their wrappers from this one's world."""
     cdp = frame.cdp
     place = {"uniqueContextId": frame.context, "objectGroup": _GROUP}
-    roots = await cdp.send("Runtime.evaluate", {"expression": script_for("roots"), **place})
-    listed = await cdp.send("Runtime.getProperties", {"objectId": roots["result"]["objectId"], "ownProperties": True})
-    handles = [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal()]
-    answers = await asyncio.gather(*(_listeners(cdp, handle) for handle in handles))
+    top, roots = await asyncio.gather(
+        cdp.send("Runtime.evaluate", {"expression": "document", **place}),
+        cdp.send("Runtime.evaluate", {"expression": script_for("roots"), **place}),
+    )
+    listed, answer = await asyncio.gather(
+        cdp.send("Runtime.getProperties", {"objectId": roots["result"]["objectId"], "ownProperties": True}),
+        _listeners(cdp, top["result"]["objectId"]),
+    )
+    inner = [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal() and one["name"] != "0"]
+    answers = [answer, *await asyncio.gather(*(_listeners(cdp, handle) for handle in inner))]
     heard = [one for answer in answers for one in answer if one["type"] in _PRESSES]
     nodes = list(dict.fromkeys(one["backendNodeId"] for one in heard if "backendNodeId" in one))[:ELEMENTS_LIMIT]
     resolved = {"executionContextId": world, "objectGroup": _GROUP}
@@ -47,7 +53,7 @@ async def _tell(frame: Frame, world: int) -> None:
         "functionDeclaration": _TELL,
         "arguments": [{"objectId": one["object"]["objectId"]} for one in found],
     }
-    await cdp.send("Runtime.callFunctionOn", call)
+    cdp.notify("Runtime.callFunctionOn", call)  # what is asked of the page next comes after it
 
 
 async def _listeners(cdp: CdpSession, handle: str) -> Sequence[Mapping[str, Any]]:

@@ -47,18 +47,18 @@ class _Reading:
     """Number of repetitions so far: their ids are made distinct across documents."""
 
 
-async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = None) -> Snapshot:
+async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = None, notes: bool = True) -> Snapshot:
     """Return the snapshot of `tab`, its frames in place, without values that contain one of `secrets`.
 
     With `about` (an instruction with its values) the snapshot is for a reader of that instruction: in long repetitions,
     items off the screen which it does not name are only counted, and elements beyond the text form's lines are left out
-    with a note. Without it, the snapshot is complete.
+    with a note. Without it, the snapshot is complete. Only with `notes` the browser is asked for closed shadow roots.
 
     Raises:
         CdpFailed: the top document does not answer.
     """
     script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
-    snapshot, _ = await _taken(tab, secrets, script)
+    snapshot, _ = await _taken(tab, secrets, script, notes=notes)
     return snapshot
 
 
@@ -73,12 +73,14 @@ async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot
     return snapshot, dict(zip(ids, origins, strict=True))
 
 
-async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapshot, list[tuple[Frame, str]]]:
+async def _taken(
+    tab: Tab, secrets: Sequence[str], script: str, *, notes: bool = True
+) -> tuple[Snapshot, list[tuple[Frame, str]]]:
     if tab.main not in tab.worlds():
         raise CdpFailed("Runtime.evaluate", "the page has no document")
     await listeners.tell(tab, tab.main)
     top = _Part(tab.main, await tab.call(tab.main, script, timeout_s=FRAME_TIMEOUT_S))
-    await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
+    await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S, notes=notes)
     reading = _Reading()
     _put_together(top, (), reading)
     snapshot = Snapshot(
@@ -95,12 +97,13 @@ async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapsho
     return snapshot, reading.origins
 
 
-async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
+async def _descend(tab: Tab, top: _Part, script: str, deadline: float, *, notes: bool) -> None:
     """Read the frames level by level: only a document knows which of its frames are visible."""
     level = [(tab.main, top)]
     left = FRAMES_LIMIT
     while level:
-        await asyncio.gather(*(_note_closed_roots(frame, part) for frame, part in level))
+        if notes:
+            await asyncio.gather(*(_note_closed_roots(frame, part) for frame, part in level))
         placed = await asyncio.gather(*(_placed(tab, frame, part) for frame, part in level))
         found = [(part, one) for (_, part), ones in zip(level, placed, strict=True) for one in ones]
         timeout_s = min(FRAME_TIMEOUT_S, deadline - time.monotonic())

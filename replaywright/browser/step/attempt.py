@@ -1,5 +1,6 @@
 """The page agent's attempt at a step, and the evaluation of the step's expectation."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,6 +74,9 @@ class PageAttempt:
     """Number of candidate lists so far: each has its own numbering."""
     settled: bool = False
     settled_at: float = 0.0
+    resting_since: float = math.inf
+    """When something had last changed in the document, or was entered, by the latest list; not earlier than that was.
+    Monotonic seconds."""
     ready: Ready | None = None
     blocked: Blocked | None = None
     pressed: bool = False
@@ -116,6 +120,7 @@ class PageAttempt:
                 self.candidates = self._candidates(message)
                 self.offers += 1
                 self.blocked = None
+                self.resting_since = time.monotonic() - message["restedMs"] / 1000
                 self.settled = message["type"] == "settled" or bool(message.get("settled"))
                 if self.settled and not self.settled_at:
                     self.settled_at = time.monotonic()

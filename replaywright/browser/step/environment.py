@@ -48,6 +48,8 @@ class StepEnvironment:
     """Told where the element of each step is."""
     typed: list[str] = field(default_factory=list)
     """Secrets that were typed; fields that show them are not read back. In memory only."""
+    is_shown: bool = False
+    """A picture is being taken in which nothing has to be hidden: the page may be looked at meanwhile."""
     was_entered: bool = False
     """Something was entered since the last press."""
     rested: str = ""
@@ -63,6 +65,11 @@ class StepEnvironment:
         """Return an expectation with a new attempt, whose number was never used before."""
         self._token += 1
         return Expectation.of(predicates, self._token, self.typed, self.custom)
+
+    def show(self) -> None:
+        """Let the page be looked at while its picture is taken."""
+        self.is_shown = True
+        self.tabs.pulse.beat()
 
     # ------------------------------------------------------------------------------ reading for a checkpoint
 

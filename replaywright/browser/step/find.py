@@ -62,6 +62,15 @@ class MissedElement:
     snapshot: Snapshot | None = None
 
 
+@dataclass(frozen=True)
+class _Foreseen:
+    """What comparing has found on a page that did not rest yet; it holds if nothing has changed there since."""
+
+    decision: MatchDecision
+    read_at: float
+    """When the page began to be read; monotonic seconds."""
+
+
 class RuleSchedule:
     """Schedule of override rules for a covered or missing element: at once, then with growing intervals.
 
@@ -111,6 +120,9 @@ class Finder:
         self._is_rejected = False
         """What the page takes for the recorded element was found to be another: it goes first no more."""
         self._looked_at_once = False
+        self._looked_at = -math.inf
+        """When the page's list of candidates was last weighed; monotonic seconds."""
+        self._foreseen: _Foreseen | None = None
         self._healed: Lookup | None = None
         self._chosen: Lookup | None = None
         """Reason for the candidate that is being made ready; None when the page was certain itself."""
@@ -119,6 +131,8 @@ class Finder:
         self._context = ""
         self._compared = False
         self._searched = False
+        self._is_still = False
+        """The page agent is to make nothing ready yet: a picture is being taken."""
         self._rules = RuleSchedule()
 
     async def find(self) -> FoundElement | MissedElement:
@@ -138,10 +152,15 @@ class Finder:
         while not self._deadline.passed:
             count = self._attempt.message_count
             await self._tabs.until(lambda: self._has_news(count), min(self._pause(), self._rules.pause()))  # noqa: B023
+            if self._is_still and not self._step.is_pictured:
+                self._is_still = False
+                self._tab.notify(self._frame, script_for("move", self._attempt.token))
             if self._frame.context != self._context:
                 await self._begin_again()
                 continue
             outcome = await self._evaluate()
+            if isinstance(outcome, MissedElement):
+                await self._step.until_pictured()
             if isinstance(outcome, MissedElement) and await self._scrolled_to(outcome):
                 outcome = await self._evaluate()
             if outcome is not None:
@@ -198,8 +217,10 @@ class Finder:
         if not frame.context:
             return
         self._ask_other_frames()
+        self._is_still = self._step.is_pictured
         query = None if self._work.query is None else self._work.query.model_dump(by_alias=True, exclude_none=True)
-        spec = {**self._spec, "attempt": self._attempt.token, "query": query, "recorded": _looked_for(self._recorded)}
+        spec = {**self._spec, "attempt": self._attempt.token, "query": query, "still": self._is_still}
+        spec["recorded"] = _looked_for(self._recorded)
         spec["target"] = None if query else _looked_for(self._target)
         spec["probes"] = self._expectation.probe_specs
         self._attempt.expect_answer(frame)
@@ -216,7 +237,9 @@ class Finder:
             self._begin(frame)
 
     def _has_news(self, count: int) -> bool:
-        return self._attempt.message_count != count or self._frame.context != self._context
+        is_told = self._attempt.message_count != count or self._frame.context != self._context
+        may_move = self._is_still and not self._step.is_pictured
+        return is_told or may_move or self._has_only_loaded()
 
     def _pause(self) -> float:
         """Return the time until the next decision without news."""
@@ -247,7 +270,7 @@ class Finder:
                     self._tab.notify(self._frame, script_for("choose", attempt.token, decision.chosen.index))
                 return None
         if attempt.blocked is not None or not attempt.settled:
-            return await self._healed_at_once()
+            return await self._compared_at_once()
         if self._work.query is not None and not attempt.candidates:
             if await self._move_to_other_frame():
                 return None
@@ -256,7 +279,7 @@ class Finder:
             return None
         if self._tab.traffic.busy() and time.monotonic() < attempt.settled_at + _NETWORK_S:
             await self._tabs.until(lambda: not self._tab.traffic.busy(), _NETWORK_S)
-            attempt.settled_at = time.monotonic()
+            attempt.settled_at, self._foreseen = time.monotonic(), None
             return None
         return await self._compare_or_miss()
 
@@ -374,10 +397,13 @@ class Finder:
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
             return await self._missed(self._lookup)
+        foreseen, self._foreseen = self._foreseen, None
+        if foreseen is not None and self._has_rested_since(foreseen.read_at):
+            return await self._go_on_with(target, foreseen.decision)
         snapshot = await self._read()
         decision = self._compare(target, snapshot)
         if decision.chosen is not None:
-            return await self._find_alike(target, decision.lookup, decision.chosen.target)
+            return await self._go_on_with(target, decision)
         lookup = self._lookup if self._lookup.candidates else decision.lookup
         if decision.lookup.reason == "heal_off":
             lookup = decision.lookup
@@ -387,26 +413,49 @@ class Finder:
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
 
-    async def _healed_at_once(self) -> FoundElement | MissedElement | None:
+    def _has_only_loaded(self) -> bool:
+        """Return whether the page may be compared by now, and has got nothing but documents since it was looked at.
+
+        What else it has got, it draws a moment later: the agent says so.
+        """
+        has_drawn = self._chosen is None and self._tab.traffic.brought_at <= self._looked_at
+        return has_drawn and self._may_be_compared()
+
+    def _may_be_compared(self) -> bool:
+        """Return whether the page is to be compared for the first time, and nothing is on its way to it."""
+        attempt, tab = self._attempt, self._tab
+        if self._looked_at_once or self._target is None or self._work.query is not None or self._healed is not None:
+            return False
+        has_looked = attempt.candidates is not None and attempt.ready is None and attempt.blocked is None
+        return has_looked and not (attempt.settled or tab.is_loading or tab.traffic.busy())
+
+    async def _compared_at_once(self) -> FoundElement | MissedElement | None:
         """Compare before the page has rested, if no more is on its way.
 
-        A step that must not be repeated waits: what was recorded may be late.
+        A step that must not be repeated waits, as what was recorded may be late; what was found holds then if nothing
+        has changed since.
         """
         target = self._target
-        if self._looked_at_once or target is None or self._work.query is not None or self._healed is not None:
-            return None
-        has_looked = self._attempt.candidates is not None and self._attempt.blocked is None
-        if not has_looked or self._step.before_dispatch is not None or self._tab.is_loading or self._tab.traffic.busy():
+        self._looked_at = read_at = time.monotonic()
+        if target is None or not self._may_be_compared():
             return None
         self._looked_at_once = True
-        decision = self._compare(target, await self._read())
+        decision = self._compare(target, await self._read(notes=False))
         if decision.chosen is None:
             return None
-        return await self._find_alike(target, decision.lookup, decision.chosen.target)
+        if self._step.before_dispatch is None:
+            return await self._go_on_with(target, decision)
+        self._foreseen = _Foreseen(decision, read_at)
+        return None
 
-    async def _find_alike(self, recorded: Target, lookup: Lookup, chosen: Target) -> FoundElement | MissedElement:
+    def _has_rested_since(self, moment: float) -> bool:
+        """Return whether nothing has changed since then in the page; of what its frames show, nobody has been told."""
+        return self._attempt.resting_since < moment and len(self._tab.worlds()) == 1
+
+    async def _go_on_with(self, recorded: Target, decision: MatchDecision) -> FoundElement | MissedElement:
         """Go on with an element that looks like the recorded one, which goes first if it comes before any input."""
-        self._healed, self._target = lookup, chosen
+        assert decision.chosen is not None
+        self._healed, self._target = decision.lookup, decision.chosen.target
         self._recorded = None if self._is_rejected else recorded
         return await self.find()
 
@@ -472,9 +521,9 @@ class Finder:
             snapshot = await self._read(about=self._work.step.instruction)
         return snapshot
 
-    async def _read(self, about: str | None = None) -> Snapshot | None:
+    async def _read(self, about: str | None = None, *, notes: bool = True) -> Snapshot | None:
         try:
-            return await snapshots.take(self._tab, self._step.environment.typed, about=about)
+            return await snapshots.take(self._tab, self._step.environment.typed, about=about, notes=notes)
         except CdpFailed as exc:
             if exc.timed_out:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None

@@ -48,15 +48,16 @@ async def waited(context: StepContext, found: FoundElement) -> bool:
         False if there was nothing to wait for; True: the page may be another one, and the element elsewhere.
     """
     recorded, document, looks = _recorded(context), context.tabs.document, 0
-    patience_s = _LATER_S if recorded and not found.lookup.healed else _RAN_S
-    until, resting_since = Deadline(context.deadline.left(LIMIT_S)), 0.0
+    is_later = bool(recorded) and not found.lookup.healed
+    patience_s, since = (_LATER_S, time.monotonic()) if is_later else (_RAN_S, context.tab.loaded_at)
+    until = Deadline(context.deadline.left(LIMIT_S))
     while document != context.environment.rested:
         counts = await _counted(context.tab, found) if recorded else None
         if recorded is not None and all((counts or {}).get(kind, 0) >= number for kind, number in recorded.items()):
             break
         now = time.monotonic()
-        resting_since = now if context.tab.is_loading else resting_since or now
-        if until.passed or now - resting_since >= patience_s:
+        since = now if context.tab.is_loading else since
+        if until.passed or now - since >= patience_s:
             context.environment.rested = document  # what has not come by now is not waited for again
             break
         looks += 1

@@ -116,6 +116,7 @@ class StepRun:
         limit = asyncio.timeout(context.deadline.left() + UNRESPONSIVE_S)
         try:
             async with limit:
+                await context.until_pictured(looks=names_element(context.step))
                 if self.is_press:
                     await context.until_answered()
                 return await (self._on_element() if names_element(context.step) else self._on_page())

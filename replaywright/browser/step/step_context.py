@@ -31,6 +31,8 @@ _LATELY_S = 2.0
 _REST_S = 5.0
 """Wait for a page to rest, before a model is shown it or it is read; one that asks for news all the time never does."""
 _DRAWING_S = 0.15
+PICTURED_S = 10.0
+"""Wait for a picture; it has a shorter limit of its own."""
 
 
 class StepContext:
@@ -111,6 +113,20 @@ class StepContext:
         """
         tab = self.tab
         await self.tabs.until(lambda: not tab.awaits(time.monotonic() - _LATELY_S), self.deadline.left(_LATELY_S))
+
+    @property
+    def is_pictured(self) -> bool:
+        """Return whether the picture of before the step is being taken: the page may not be touched."""
+        return self.work.picturing is not None and not self.work.picturing.done()
+
+    async def until_pictured(self, *, looks: bool = False) -> None:
+        """Wait until that is over, or until the page may be looked at; this does not count as the step's time."""
+        begun, picturing = time.monotonic(), self.work.picturing
+        if picturing is None or picturing.done():
+            return
+        picturing.add_done_callback(lambda _: self.tabs.pulse.beat())
+        await self.tabs.until(lambda: not self.is_pictured or (looks and self.environment.is_shown), PICTURED_S)
+        self.deadline.ends += time.monotonic() - begun
 
     async def until_read(self) -> None:
         """Wait until the page is read for the checkpoint before the step; that does not count as the step's time."""
