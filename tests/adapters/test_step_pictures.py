@@ -89,7 +89,7 @@ async def test_the_page_is_not_even_looked_at_while_secrets_are_hidden_in_it(
 async def test_a_secret_that_comes_while_the_page_is_looked_at_keeps_its_picture_from_being_kept(
     session: ChromiumSession, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await opened(session, site, "marks.html")
+    await opened(session, site, "browser_two_editions.html")
     tab = session.tabs.current
 
     def comes() -> None:

@@ -113,7 +113,7 @@ async def test_a_blocked_step_is_counted_neither_for_nor_against_its_recording(s
 async def test_a_rule_that_is_found_outside_of_a_step_is_told_to_the_workflow_with_its_name(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def held(*_: object) -> None:
+    async def held(*_: object, **_options: object) -> None:
         raise forbidden()
 
     monkeypatch.setattr(stage.attachments, "hold", held)
