@@ -37,7 +37,8 @@ function blockOf(element) {
 
 /**
  * Every text that the document may show above `limits.height` pixels or, without, on the screen, each with the element that would have to be hidden. `secret` holds the
- * places of those that are hidden whatever they say; `complete` is false when there was more than the limits allow.
+ * places of those that are hidden whatever they say; `complete` is false when there was more than the limits allow; `view`
+ * is the part of the page that the window shows.
  */
 function texts(limits) {
   const ends = performance.now() + limits.ms;
@@ -91,7 +92,8 @@ function texts(limits) {
   }
   for (const [element, parts] of blocks) found.push({ element, text: oneLine(parts.join("")) });
   reported = found.map(({ element }) => element);
-  return { texts: found.map(({ text }) => text), secret, complete };
+  const view = [scrollX, scrollY, innerWidth, innerHeight];
+  return { texts: found.map(({ text }) => text), secret, complete, view };
 }
 
 /** The nearest element with a box: an element without one cannot be hidden. */

@@ -42,7 +42,6 @@ FAR = HEIGHT_LIMIT * 3 // 2
 _Part = TypeVar("_Part")
 OVERLAP = 100
 """Texts before a piece that are looked at with it."""
-_VIEW = "[scrollX, scrollY, innerWidth, innerHeight]"
 JPEG_QUALITY = 60
 """Per cent: a page's text can be read, at a fifth of the size of a PNG."""
 _ALONE = "{{secret}}"
@@ -76,6 +75,8 @@ class _Capturing:
     """Nothing has to be hidden, and the page is looked at meanwhile: nothing may be hidden from now on."""
     hangs: bool = False
     """True when the top document did not answer in time: it is not called again."""
+    views: list[Box] = field(default_factory=list)
+    """Parts of the page that the window showed whenever it was searched: before and after each try."""
     missing: dict[str, str] = field(default_factory=dict)
 
     def left_s(self, most_s: float) -> float:
@@ -117,18 +118,6 @@ class _Capturing:
                 return await self.of_screen()
         finally:
             self.show()
-
-    async def view(self) -> Box:
-        """Return the part of the page that the window shows.
-
-        Raises:
-            CaptureFailed: the page does not answer.
-        """
-        try:
-            x, y, width, height = await self.tab.call(self.tab.main, _VIEW, timeout_s=FRAME_S)
-        except CdpFailed as exc:
-            raise CaptureFailed(f"the page did not answer: {exc}") from exc
-        return Box(x=x, y=y, width=width, height=height)
 
     async def of_screen(self, *, jpeg: bool = False, on_open: Callable[[], None] | None = None) -> bytes:
         """Return a picture of the screen with all secrets hidden; `show` ends the hiding.
@@ -194,6 +183,9 @@ class _Capturing:
         except CdpFailed as exc:
             self.hangs = self.hangs or (exc.timed_out and frame is self.tab.main)
             return None
+        if frame is self.tab.main:
+            x, y, width, height = reply["view"]
+            self.views.append(Box(x=x, y=y, width=width, height=height))
         if not reply["complete"]:
             return None
         found: list[int] = list(reply["secret"])
@@ -336,9 +328,9 @@ async def shown(
     if not tab.main.context:
         return Shown(missing="the page has no document")
     try:
-        view = await capturing.view()
         data = await capturing.of_screen(jpeg=True, on_open=on_open)
-        if await capturing.view() != view:
+        *_, before, view = capturing.views
+        if view != before:
             raise CaptureFailed("the page was scrolled, or its window changed, while its picture was taken")
     except CaptureFailed as exc:
         return Shown(missing=capturing.cleaned(str(exc))[:200])
