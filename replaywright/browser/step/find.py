@@ -30,10 +30,6 @@ from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.errors import ActionFailed
 
-_FIRST_AGAIN_S = 0.25
-"""Wait before override rules are evaluated a second time; it doubles each time."""
-
-
 _NETWORK_S = 5.0
 """Wait of a settled page for pending requests that may bring the element."""
 _MISS_S = 2.0
@@ -71,35 +67,6 @@ class _Foreseen:
     """When the page began to be read; monotonic seconds."""
 
 
-class RuleSchedule:
-    """Schedule of override rules for a covered or missing element: at once, then with growing intervals.
-
-    A cover or its frame may load content without any message to the attempt.
-    """
-
-    def __init__(self) -> None:
-        self._stuck: object = None
-        self._next = math.inf
-        self._wait = _FIRST_AGAIN_S
-
-    def pause(self) -> float:
-        """Return the seconds until the next evaluation."""
-        return max(0.0, self._next - time.monotonic())
-
-    def are_due_to_be_asked(self, stuck: object) -> bool:
-        """Return whether to evaluate now; `stuck` identifies the obstacle, None without one."""
-        now = time.monotonic()
-        if stuck is None:
-            self._stuck, self._next = None, math.inf
-            return False
-        if stuck != self._stuck:
-            self._stuck, self._next, self._wait = stuck, now, _FIRST_AGAIN_S
-        if now < self._next:
-            return False
-        self._next, self._wait = now + self._wait, self._wait * 2
-        return True
-
-
 class Finder:
     """One look-up. The page agent finds candidates and prepares the element; the decision is made here."""
 
@@ -133,7 +100,7 @@ class Finder:
         self._searched = False
         self._is_still = False
         """The page agent is to make nothing ready yet: a picture is being taken."""
-        self._rules = RuleSchedule()
+        self._rules = overrides.RuleSchedule()
 
     async def find(self) -> FoundElement | MissedElement:
         """Look until the element is certain and ready, or certainly missing.

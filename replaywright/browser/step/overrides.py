@@ -1,5 +1,7 @@
 """Evaluation of override rules on a page, by one call to each of its frames."""
 
+import math
+import time
 from collections.abc import Sequence
 
 from replaywright.browser.devtools.cdp import CdpFailed
@@ -14,6 +16,8 @@ ANSWER_S = 0.25
 """A frame that has not answered by then has no say. It answers in a few milliseconds unless a script keeps it busy."""
 FRAMES_LIMIT = 50
 """Limit of frames that are asked, outer ones first."""
+_FIRST_AGAIN_S = 0.25
+"""Wait before override rules are evaluated a second time; it doubles each time."""
 
 
 async def due(tab: Tab, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
@@ -40,3 +44,32 @@ async def _answers(tab: Tab, probes: Sequence[Probe]) -> tuple[ProbeResult, ...]
         meant = await named(tab, probe.frame) if probe.frame else parts.keys()
         found.append(joined([ProbeResult.model_validate(part[number]) for key, part in parts.items() if key in meant]))
     return tuple(found)
+
+
+class RuleSchedule:
+    """Schedule of override rules for a covered or missing element: at once, then with growing intervals.
+
+    A cover or its frame may load content without any message to the attempt.
+    """
+
+    def __init__(self) -> None:
+        self._stuck: object = None
+        self._next = math.inf
+        self._wait = _FIRST_AGAIN_S
+
+    def pause(self) -> float:
+        """Return the seconds until the next evaluation."""
+        return max(0.0, self._next - time.monotonic())
+
+    def are_due_to_be_asked(self, stuck: object) -> bool:
+        """Return whether to evaluate now; `stuck` identifies the obstacle, None without one."""
+        now = time.monotonic()
+        if stuck is None:
+            self._stuck, self._next = None, math.inf
+            return False
+        if stuck != self._stuck:
+            self._stuck, self._next, self._wait = stuck, now, _FIRST_AGAIN_S
+        if now < self._next:
+            return False
+        self._next, self._wait = now + self._wait, self._wait * 2
+        return True

@@ -12,7 +12,7 @@ class Pictures(StrEnum):
     FAILURES = "failures"
     """No others."""
     AUTO = "auto"
-    """Also learned and healed ones, which take long anyway."""
+    """Also learned and healed ones."""
     STEPS = "steps"
     """All, and the start page."""
 
