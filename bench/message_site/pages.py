@@ -4,6 +4,7 @@ from bench.message_site.behaviours import Behaviour
 
 SENT = "Message sent"
 """What the page says when it takes the message for sent."""
+WENT_WRONG = "Something went wrong"
 TITLE = "New message"
 """Title of the page on which a message is written."""
 

@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bench.message_site.behaviours import ALL, Behaviour
 from bench.message_site.log import Log, Sent
-from bench.message_site.pages import SENT, note, outbox, page_of, plain, popup_of, worker_of
+from bench.message_site.pages import SENT, WENT_WRONG, note, outbox, page_of, plain, popup_of, worker_of
 from demo.serving import serve
 
 _PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
@@ -108,9 +108,9 @@ class _Site:
                 await asyncio.sleep(0)
                 return PlainTextResponse("nobody reads this")
             case "status":
-                return HTMLResponse(plain("Something went wrong"), behaviour.site.status)
+                return HTMLResponse(plain(WENT_WRONG), behaviour.site.status)
             case "error_page":
-                return HTMLResponse(plain("Something went wrong", "<p>Please try again later.</p>"))
+                return HTMLResponse(plain(WENT_WRONG, "<p>Please try again later.</p>"))
             case "loop":
                 return RedirectResponse("/loop/0", 303)
         if behaviour.page == "get_image":

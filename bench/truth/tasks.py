@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.message_site.behaviours import Behaviour
-from bench.message_site.pages import SENT, TITLE
+from bench.message_site.pages import SENT, TITLE, WENT_WRONG
 from replaywright.domain.task.tasks import Task, parse_task
 
 _MARGIN_MS = 3_000
@@ -63,7 +63,7 @@ def task_of(behaviour: Behaviour, pace: Pace, *, by_requests: bool = False) -> T
         "parameters": {"base_url": {}, "subject": {}},
         "steps": steps,
         # Something has to hold in the end, or nothing is learned; this says nothing about what was sent.
-        "verify": [{"any_of": [{"text_contains": text} for text in (SENT, TITLE, "Received")]}],
+        "verify": [{"any_of": [{"text_contains": text} for text in (SENT, WENT_WRONG, TITLE, "Received")]}],
         "site_lag_ms": SITE_LAG_MS,
         "late_ms": pace.late_ms if behaviour.is_too_late else max(pace.late_ms, behaviour.delay_ms + _MARGIN_MS),
         "in_flight_ms": pace.in_flight_ms,
