@@ -490,7 +490,8 @@ async def test_a_replayed_click_awaits_the_recorded_navigation(session: Chromium
     )
 
     assert holds(report)
-    assert report.evaluations == 3  # looked for, once more when the new page has run its scripts, and timers watched
+    # Looked for, once more if the page had loaded only just before, and timers watched.
+    assert report.evaluations in (2, 3)
 
 
 async def test_a_change_of_address_without_a_document_is_seen(session: ChromiumSession, site: Site) -> None:
