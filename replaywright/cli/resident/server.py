@@ -30,7 +30,7 @@ _NAMESPACES = ("mnt", "net", "pid", "user", "ipc", "uts")
 
 
 @dataclass(frozen=True)
-class Request:
+class HandedCommand:
     """A command, and what its process had."""
 
     arguments: list[str]
@@ -41,7 +41,7 @@ class Request:
     """Standard input, output and error, and the current folder."""
 
 
-def parse(message: bytes, descriptors: list[int]) -> Request:
+def parse(message: bytes, descriptors: list[int]) -> HandedCommand:
     """Read a request.
 
     Raises:
@@ -51,7 +51,9 @@ def parse(message: bytes, descriptors: list[int]) -> Request:
     arguments, variables = words[: int(count)], dict(word.split("=", 1) for word in words[int(count) :])
     if len(descriptors) != _DESCRIPTORS or given != surroundings(variables) or given != surroundings(os.environ):
         raise ValueError("another installation, or other variables of Python")
-    return Request(arguments, variables, int(mask), frozenset(map(int, filter(None, ignored.split(",")))), descriptors)
+    return HandedCommand(
+        arguments, variables, int(mask), frozenset(map(int, filter(None, ignored.split(",")))), descriptors
+    )
 
 
 def may_the_same(pid: int) -> bool:
@@ -95,7 +97,7 @@ def _written(path: str) -> int:
         return 0
 
 
-def serve(listener: socket.socket) -> tuple[socket.socket, Request]:
+def serve(listener: socket.socket) -> tuple[socket.socket, HandedCommand]:
     """Fork a process for each command that is handed over; returns in these only."""
     code = Code()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries them
@@ -120,7 +122,7 @@ def serve(listener: socket.socket) -> tuple[socket.socket, Request]:
             os.close(descriptor)
 
 
-def stand_for(end: socket.socket, request: Request) -> None:
+def stand_for(end: socket.socket, request: HandedCommand) -> None:
     """Become what the process was that handed over the command."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
