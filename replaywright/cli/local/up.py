@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -113,7 +112,7 @@ def _codec_server(stack: Stack, port: int) -> Child:
 
 def _resident(home: Path) -> Child:
     command = [sys.executable, "-P", "-m", "replaywright.cli.resident.server", str(home)]
-    return start_child("resident", command, log=home / "log" / "resident.log", leash=signal.SIGKILL)
+    return start_child("resident", command, log=home / "log" / "resident.log")
 
 
 def _already(stack: Stack) -> str:

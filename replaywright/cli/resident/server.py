@@ -112,6 +112,7 @@ def serve(listener: socket.socket) -> tuple[socket.socket, HandedCommand]:
             request = parse(message, descriptors)
             if not code.is_current():
                 end.close()
+                os.unlink(listener.getsockname())  # noqa: PTH108 - as it was bound
                 os.closerange(3, max(descriptors) + 1)  # nobody waits for the end of a stream that this one holds
                 os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this program anew
             end.send(READY)
@@ -177,7 +178,13 @@ def _listening(path: Path) -> Iterator[socket.socket]:
         os.umask(0o077)
         listener.bind(str(path))
         listener.listen()
-        yield listener
+        server = os.getpid()
+        try:
+            yield listener
+        except SystemExit:
+            if os.getpid() == server:
+                path.unlink(missing_ok=True)
+            raise
 
 
 def main() -> NoReturn:
@@ -185,6 +192,7 @@ def main() -> NoReturn:
     gc.disable()
     # Here and not above: garbage is not collected meanwhile.
     from replaywright.cli import load_command, status_of_command  # noqa: PLC0415
+    from replaywright.cli.command import Exit  # noqa: PLC0415
     from replaywright.cli.runs import watching  # noqa: F401, PLC0415
     from replaywright.domain.run.runs import Progress, RunInput, RunResult  # noqa: PLC0415
     from replaywright.domain.task.tasks import Task  # noqa: PLC0415
@@ -194,16 +202,23 @@ def main() -> NoReturn:
     for model in (Task, RunInput, Progress, RunResult):
         model.model_rebuild()  # now, and not at its first use
     gc.freeze()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _listening(Path(sys.argv[1]) / SOCKET) as listener:
         end, request = serve(listener)
     stand_for(end, request)
-    status = exit_status(status_of_command())
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):
-            stream.flush()
-    with contextlib.suppress(OSError):  # it was killed
-        end.send(bytes([status & 0xFF]))
-    leave(status)
+    status: int = Exit.INTERRUPTED
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            status = exit_status(status_of_command())
+        for number in FORWARDED:
+            signal.signal(number, signal.SIG_IGN)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
+        with contextlib.suppress(OSError):  # it was killed
+            end.send(bytes([status & 0xFF]))
+    finally:
+        leave(status)  # whatever is pressed meanwhile: threads that read a terminal would keep it
 
 
 if __name__ == "__main__":
