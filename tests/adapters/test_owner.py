@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from replaywright.errors import KeeperUnavailable
 from replaywright.keeper.host.client import is_live, launch_keeper, make_directory, start_keeper
 from replaywright.keeper.host.identity import ProcessIdentity, identify, is_alive
 from replaywright.keeper.host.owner import end_sessions
@@ -98,10 +99,13 @@ async def test_a_session_that_is_still_starting_is_ended_too(
     directory = make_directory(sessions, "starting")
     starting = asyncio.create_task(start_keeper(directory, options(owner=owner, executable=str(slow))))
     await until(lambda: (tmp_path / "started").exists() and (tmp_path / "started").read_text())
+    log = tmp_path / "keeper.log"
+    log.hardlink_to(directory / "keeper.log")  # the folder goes with the session
 
     await asyncio.to_thread(end_sessions, sessions, owner)
 
     [how] = await asyncio.gather(starting, return_exceptions=True)
-    assert "INFO ending" in str(how), "it ended by itself, and was not killed"
+    assert isinstance(how, KeeperUnavailable)
+    assert "INFO ending" in log.read_text(), "it ended by itself, and was not killed"
     assert identify(int((tmp_path / "started").read_text())) is None
     assert not directory.exists()

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -320,9 +321,10 @@ def test_an_unknown_run_and_an_answer_to_one_that_asks_nothing_are_bad_input(lea
 
 def test_ctrl_c_says_that_the_run_goes_on(learned: Site) -> None:
     httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 2000}, trust_env=False).raise_for_status()
-    values = ["-p", f"base_url={learned.webmail}", "-p", "to=ada@example.com", "-p", "subject=Left", "-p", "body=x"]
+    name = f"left-{secrets.token_hex(3)}"
+    values = ["-p", f"base_url={learned.webmail}", "-p", "to=ada@example.com", "-p", f"subject={name}", "-p", "body=x"]
     command = subprocess.Popen(
-        [sys.executable, "-m", "replaywright", "run", TASK, *values, "--id", "left"],
+        [sys.executable, "-m", "replaywright", "run", TASK, *values, "--id", name],
         env=learned.environment | {"PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -336,14 +338,14 @@ def test_ctrl_c_says_that_the_run_goes_on(learned: Site) -> None:
     said = next(line for line in lines if "the run goes on" in line)
     command.send_signal(signal.SIGINT)
     command.communicate(timeout=30)
-    cancelled = learned.cli("cancel", "left", "--why", "a test")
+    cancelled = learned.cli("cancel", name, "--why", "a test")
     httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 0}, trust_env=False).raise_for_status()
 
-    assert "replaywright cancel left" in said
+    assert f"replaywright cancel {name}" in said
     assert command.returncode == 130
-    assert "left: cancelled" in cancelled.stdout
-    assert json.loads(learned.cli("show", "left", "--json").stdout)["status"] == "cancelled"
-    assert "Left" not in learned.sent()
+    assert f"{name}: cancelled" in cancelled.stdout
+    assert json.loads(learned.cli("show", name, "--json").stdout)["status"] == "cancelled"
+    assert name not in learned.sent()
 
 
 def entries(site: Site) -> list[dict[str, Any]]:
