@@ -20,8 +20,8 @@ class Beats:
         """Report that the activity lives."""
         activity.heartbeat(*self._said)
 
-    def leave(self, word: str) -> None:
-        """Have this and every later beat say a word as well: whoever loses the activity is told it."""
+    def tell(self, word: str) -> None:
+        """Add a word to a beat now and to every later one: whoever loses the activity is told it."""
         self._said.append(word)
         self.beat()
 

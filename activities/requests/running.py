@@ -331,7 +331,7 @@ class _Sending:
             self._pass_until(call.step)
             request = self._filled(call)
             if witness := await self._trace(witnessed=True):
-                self._beats.leave(witness)
+                self._beats.tell(witness)
             await self._intend(call)
         except (Unexpected, _NeedsPage) as error:
             return self._for_page(str(error))

@@ -423,16 +423,10 @@ async def test_a_site_that_shows_what_it_has_accepted_a_little_later_is_asked_ag
 class Closed(Client):
     """The policy does not let the list be asked for."""
 
-    async def send(
-        self,
-        request: Request,
-        *,
-        before_send: Callable[[], Awaitable[None]] | None = None,
-        refusal: Callable[[str], str] = lambda _origin: "",
-    ) -> SiteResponse:
+    async def send(self, request: Request, **more: Any) -> SiteResponse:
         if request.url.endswith("/list"):
             raise PolicyBlocked("it is not allowed", rule="network")
-        return await super().send(request, before_send=before_send, refusal=refusal)
+        return await super().send(request, **more)
 
 
 async def test_a_rule_that_forbids_what_follows_leaves_the_step_that_was_sent_in_doubt() -> None:

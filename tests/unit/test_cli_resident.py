@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from replaywright.cli.resident.client import SOCKET, surroundings
-from replaywright.cli.resident.server import may_the_same, parse
+from replaywright.cli.resident.server import has_the_same_rights, parse
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -164,8 +164,8 @@ def test_a_closed_stream_is_no_reason_to_fail(resident: Resident) -> None:
 
 
 def test_nobody_without_a_process_may_do_the_same() -> None:
-    assert may_the_same(os.getpid())
-    assert not may_the_same(0)
+    assert has_the_same_rights(os.getpid())
+    assert not has_the_same_rights(0)
 
 
 @pytest.mark.parametrize(

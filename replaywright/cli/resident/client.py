@@ -91,7 +91,7 @@ def _request(arguments: Sequence[str]) -> bytes:
 
 
 def surroundings(environment: Mapping[str, str]) -> str:
-    """Tell what of an interpreter is decided when it starts: only one with the same can stand for it."""
+    """Describe what an interpreter decides when it starts: only one that decided the same can stand for it."""
     flags = sys.flags
     modes = (flags.optimize, flags.utf8_mode, flags.dev_mode, flags.isolated, flags.no_site, sys.warnoptions)
     read = {name for name in environment if name.startswith(_AT_START)} - {"PYTHONUNBUFFERED"}

@@ -56,7 +56,7 @@ def parse(message: bytes, descriptors: list[int]) -> HandedCommand:
     )
 
 
-def may_the_same(pid: int) -> bool:
+def has_the_same_rights(pid: int) -> bool:
     """Return whether this process and that one may do the same: no command gets out of a sandbox by being sent here."""
     try:
         return pid > 0 and _rights(str(pid)) == _rights("self")
@@ -107,7 +107,7 @@ def serve(listener: socket.socket) -> tuple[socket.socket, HandedCommand]:
         with end, contextlib.suppress(OSError, ValueError):
             end.settimeout(_ANSWER_S)
             message, descriptors, flags, _ = socket.recv_fds(end, LARGEST, _DESCRIPTORS)
-            if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or not may_the_same(peer_of(end)[0]):
+            if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or not has_the_same_rights(peer_of(end)[0]):
                 raise ValueError("not the same")
             request = parse(message, descriptors)
             if not code.is_current():
