@@ -136,7 +136,7 @@ bench-recovery: setup ## measure the seconds from a killed worker, or worker and
 bench-first-action: setup ## measure the seconds from starting `replaywright run` to its first action, with a running stack
 	$(BIN)/python -m bench.first_action $(ARGS)
 
-bench-batch: setup ## do 2,000 rows with real servers and a scripted browser: rows a second, sizes of histories
+bench-batch: setup ## do a batch with real servers, its browsers played, or by requests while workers are killed: rows a second, sizes of histories
 	$(BIN)/python -m bench.batch $(ARGS)
 
 bench-hosts: setup ## runs on two hosts of network namespaces, one of which dies in each round; the site says what it was sent

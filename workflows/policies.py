@@ -47,7 +47,7 @@ ROWS_PATIENCE = timedelta(seconds=10)
 """Time for which one activity watches runs that are not a batch's children; its heartbeats show that it is alive."""
 ROWS_LOOK_EVERY = timedelta(minutes=1)
 """Interval at which a batch checks whether slow rows wait for a person."""
-ROWS_DRAIN = timedelta(seconds=20)
+ROWS_DRAIN = timedelta(seconds=2)
 """Time that a batch that continues as new waits for the rows under way; slower ones are watched afterwards."""
 LATE_PAGE = timedelta(seconds=3)
 """Time from when a model is shown a page on which it finds no element, within which another page is waited for; longer

@@ -1,6 +1,7 @@
 """What the site was sent, one line each, on the disk before it answers."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -41,3 +42,8 @@ class Log:
         """What was accepted of this subject, the oldest first."""
         lines = self.path.read_text(encoding="utf-8").split("\n")[:-1]
         return [one for line in lines if subject in line and (one := Sent.model_validate_json(line)).subject == subject]
+
+    def stored(self) -> Counter[str]:
+        """How often each subject was accepted."""
+        lines = self.path.read_text(encoding="utf-8").split("\n")[:-1]
+        return Counter(Sent.model_validate_json(line).subject for line in lines)

@@ -74,7 +74,8 @@ def p95(values: Sequence[float]) -> float:
 class Fleet:
     """As an asynchronous context manager; what was started ends with it.
 
-    Temporal keeps its data in memory, Redis writes every command to disk before it answers, as the local stack's does.
+    Temporal has its data in memory, or in a file that it `keeps`, as the local stack's does; Redis writes every command
+    to disk before it answers, as that does, too.
     """
 
     def __init__(
@@ -83,16 +84,19 @@ class Fleet:
         *,
         played: bool,
         tell: Callable[[str], None],
+        keeps: bool = False,
         redis_url: str | None = None,
         **settings: object,
     ) -> None:
         """With `played`, browsers are played by a script; `settings` beside those of this process."""
         self._count = workers
         self.is_played = played
+        self._keeps = keeps
         self._tell = tell
         self._given = {"temporal_address": None, "redis_url": redis_url, "artifacts_url": None, **settings}
         self._exits = contextlib.AsyncExitStack()
         self.workers: list[Child] = []
+        self._started = 0
 
     async def __aenter__(self) -> Self:
         """Start all of it.
@@ -122,7 +126,7 @@ class Fleet:
             update={"home": self.home, "tenant": name, "task_queue": name, **self._given}
         )
         self.url = SCRIPTED_URL if self.is_played else self._exits.enter_context(served())
-        self.stack = await self._exits.enter_async_context(Stack(given, persistent=False, tell=self._tell))
+        self.stack = await self._exits.enter_async_context(Stack(given, persistent=self._keeps, tell=self._tell))
         self.place = Backend(await connect(self.settings), self.settings, "started")
         self._redis = open_redis(self.stack.running.redis_url, client_name="replaywright-bench", read_timeout_s=60)
         self._exits.push_async_callback(self._redis.aclose)
@@ -139,7 +143,8 @@ class Fleet:
     async def add_worker(self, role: str = "all", **variables: str) -> Child:
         """One more worker, with these variables too."""
         module = "bench.scale.played" if self.is_played else "worker"
-        log = self.home / "log" / f"worker-{len(self.workers) + 1}.log"
+        self._started += 1
+        log = self.home / "log" / f"worker-{self._started}.log"
         environment = {**self.stack.environment(), "NO_PROXY": "127.0.0.1,localhost", **variables}
         worker = await start_worker(environment, log=log, role=role, module=module, ready_timeout_s=READY_S)
         self.workers.append(worker)
@@ -214,7 +219,7 @@ class Fleet:
         """Temporal, Redis, workers, and browsers with their keepers."""
         own = {"temporal": ("temporal",), "redis": ("valkey-server", "redis-server")}
         found: dict[str, list[psutil.Process]] = {name: [] for name in (*own, "workers", "browsers")}
-        for child in psutil.Process().children():
+        for child in psutil.Process().children(recursive=True):  # a gate may stand before Temporal
             with contextlib.suppress(psutil.Error):
                 program = Path(child.exe()).name  # servers change what their command line says
                 for name, programs in own.items():

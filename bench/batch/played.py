@@ -1,16 +1,8 @@
-"""How fast a batch goes and how large its histories are: rows a second, with real servers and a scripted browser.
+"""A batch whose rows have browsers that a script plays: what is measured is the batch and the runs around its rows.
 
-    make bench-batch                       # 2,000 rows, 32 at a time
-    make bench-batch ARGS="--rows 200"
-
-Temporal, Redis, artifact store and the workers' code are real; the rows' browsers are played by a script that answers
-at once, so what is measured is the batch and the runs around its rows.
+Temporal, Redis, artifact store and the workers' code are real.
 """
 
-import argparse
-import asyncio
-import json
-import sys
 import tempfile
 import time
 import uuid
@@ -23,6 +15,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.batch.batches import BatchActivities
+from bench.histories import of_batch
 from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_batch
 from replaywright.cli.runs.starting import Order, prepared
 from replaywright.cli.servers.connect import Backend
@@ -53,22 +46,7 @@ TASK = parse_task(
 )
 
 
-async def histories(here: Backend, batch: str) -> list[tuple[int, int]]:
-    """Events and bytes of each execution of the batch, the newest first."""
-    found = []
-    run_id: str | None = (await here.client.get_workflow_handle(batch).describe()).run_id
-    while run_id:
-        handle = here.client.get_workflow_handle(batch, run_id=run_id)
-        told = await handle.describe()
-        started = (
-            await anext(aiter(handle.fetch_history_events(page_size=1)))
-        ).workflow_execution_started_event_attributes
-        found.append((told.history_length, told.raw_description.workflow_execution_info.history_size_bytes))
-        run_id = started.continued_execution_run_id
-    return found
-
-
-async def measure(rows: int, parallel: int, console: Console) -> dict[str, float | int]:
+async def measured(rows: int, parallel: int, console: Console) -> dict[str, object]:
     """Do so many rows, and see that each was done once."""
     with tempfile.TemporaryDirectory(prefix="replaywright-bench-") as folder:
         allow_loopback(Path(folder))
@@ -98,41 +76,32 @@ async def measure(rows: int, parallel: int, console: Console) -> dict[str, float
                         await start_batch(here, batch, started, again=False)
                         result = await batch_handle(here, batch).result()
                         seconds = time.perf_counter() - begun
-                        sizes = await histories(here, batch)
+                        sizes = await of_batch(client, batch)
     sent = [request.context.values["who"] for request in script.performed if request.context.step.action == "click"]
     if result.done != rows or sorted(sent) != sorted(row.values["who"] for row in given):
         raise StackFailed(
             f"{result.done} of {rows} rows were done, {len(sent)} sent, {len(set(sent))} of them different"
         )
-    most_events, most_bytes = max(events for events, _ in sizes), max(size for _, size in sizes)
+    most_events, most_bytes = max(sizes.events), max(sizes.bytes)
     table = Table("rows", "at a time", "seconds", "rows/s", "executions", "most events", "most KB")
-    figures = (rows, parallel, f"{seconds:.1f}", f"{rows / seconds:.1f}", len(sizes), most_events, most_bytes // 1024)
+    figures = (
+        rows,
+        parallel,
+        f"{seconds:.1f}",
+        f"{rows / seconds:.1f}",
+        len(sizes.events),
+        most_events,
+        most_bytes // 1024,
+    )
     table.add_row(*map(str, figures))
     console.print(table)
     return {
         "rows": rows,
         "parallel": parallel,
         "rows_per_second": round(rows / seconds, 2),
-        "executions": len(sizes),
-        "events_per_row": round(sum(events for events, _ in sizes) / rows, 2),
+        "executions": len(sizes.events),
+        "events_per_row": round(sum(sizes.events) / rows, 2),
         "most_events": most_events,
         "most_bytes": most_bytes,
         "done_twice": len(sent) - len(set(sent)),
     }
-
-
-def main() -> int:
-    """Measure, print a table, and as the last line the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2_000, help="rows of the batch (default: %(default)s)")
-    parser.add_argument("--parallel", type=int, default=32, help="rows at the same time (default: %(default)s)")
-    given = parser.parse_args()
-    if given.rows < 1 or given.parallel < 1:
-        parser.error(f"--rows {given.rows} --parallel {given.parallel}: expected 1 or more")
-    figures = asyncio.run(measure(given.rows, given.parallel, Console()))
-    print(json.dumps(figures))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
