@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from temporalio.api.enums.v1 import EventType
@@ -10,6 +10,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
 _AT_ONCE = 8
+_LINE = 2_000
 _PREFIX = "EVENT_TYPE_"
 
 
@@ -61,6 +62,25 @@ def _kind(event: HistoryEvent, names: dict[int, str]) -> str:
     if kind.startswith("activity_task_"):
         return f"{names.get(given.scheduled_event_id, 'activity')} {kind.removeprefix('activity_task_')}"
     return kind.replace("_", " ")
+
+
+async def lines_of(client: Client, run_id: str) -> list[str]:
+    """Tell a run's activities, timers and updates with their payloads, a line each."""
+    names: dict[int, str] = {}
+    lines = []
+    for event in (await client.get_workflow_handle(run_id).fetch_history()).events:
+        kind = _kind(event, names)
+        if not kind.startswith("workflow task"):
+            lines.append(f"{event.event_time.ToJsonString()} {kind} {' '.join(_payloads(event))}"[:_LINE])
+    return lines
+
+
+def _payloads(event: HistoryEvent) -> Iterator[str]:
+    """Yield what an event carries, as it is."""
+    given = getattr(event, str(event.WhichOneof("attributes")))
+    for name in ("input", "result"):
+        if name in given.DESCRIPTOR.fields_by_name:
+            yield from (each.data.decode(errors="replace") for each in getattr(given, name).payloads)
 
 
 async def of_runs(client: Client, run_ids: Sequence[str]) -> Sizes:

@@ -16,6 +16,7 @@ import sys
 from rich.console import Console
 
 from bench.batch import by_requests, played
+from bench.truth.tasks import REAL, SHORT
 
 PARALLEL = {"page": 32, "requests": 16}
 
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--parallel", type=int, help="rows at the same time (default: 32, by requests 16)")
     parser.add_argument("--kills", type=int, default=0, help="by requests: workers that are killed meanwhile")
     parser.add_argument("--workers", type=int, default=2, help="by requests (default: %(default)s)")
+    parser.add_argument("--impatient", action="store_true", help="by requests: shorter `in_flight_ms`, as `make truth`")
     parser.add_argument("--seed", type=int, default=1, help="decides when workers are killed (default: %(default)s)")
     given = parser.parse_args()
     parallel = PARALLEL[given.tier] if given.parallel is None else given.parallel
@@ -39,7 +41,9 @@ def main() -> int:
     if given.tier == "page":
         figures = asyncio.run(played.measured(given.rows, parallel, console))
     else:
-        asked = by_requests.Asked(given.rows, parallel, given.workers, given.kills, given.seed)
+        asked = by_requests.Asked(
+            given.rows, parallel, given.workers, given.kills, given.seed, SHORT if given.impatient else REAL
+        )
         figures = asyncio.run(by_requests.measured(asked, console))
     print(json.dumps(figures))
     return 1 if figures.get("wrong") else 0

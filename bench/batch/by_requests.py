@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.chaos.lane import serve
-from bench.histories import of_batch, of_runs
+from bench.histories import lines_of, of_batch, of_runs
 from bench.message_site.behaviours import ALL
 from bench.message_site.log import Log
 from bench.scale.fleet import MIB, Fleet, Watched, watched
-from bench.truth.tasks import REAL, task_of
+from bench.truth.tasks import Pace, task_of
 from replaywright.cli.batch.batch_follow import progress_of
 from replaywright.cli.batch.batch_place import BatchStore, batch_handle, batch_store, start_batch
 from replaywright.cli.people.updates import decide
@@ -50,6 +50,7 @@ class Asked:
     workers: int
     kills: int
     seed: int
+    pace: Pace
 
 
 @dataclass
@@ -124,7 +125,7 @@ class _Batch:
         self._asked, self._fleet, self._store = asked, fleet, store
         self._url, self._log = site
         self._tell = tell
-        self._task = task_of(ALL["form"], REAL, by_requests=True)
+        self._task = task_of(ALL["form"], asked.pace, by_requests=True)
         self._id = f"bench-{uuid.uuid4().hex[:8]}"
         self._subjects = {at: f"row {at} {uuid.uuid4().hex[:8]}" for at in range(1, asked.rows + 1)}
         self._asked_people: Counter[str] = Counter()
@@ -244,6 +245,10 @@ class _Batch:
         asked, client = self._asked, self._fleet.place.client
         verdict = judged(self._subjects, ends, self._log.stored())
         batch = await of_batch(client, self._id)
+        for row, end in ends.items():
+            if end is not None and end.status != "done":
+                told = "\n  ".join(await lines_of(client, end.run_id))
+                self._tell(f"row {row} ({end.run_id}) {end.status}: {end.reason}: {end.message}\n  {told}")
         ids = [end.run_id for end in ends.values() if end is not None]
         by_page = [run_id for run_id in ids if is_sampled(run_id)]
         some = random.Random(asked.seed)
