@@ -85,7 +85,7 @@ class ChromiumSession:
         custom: Mapping[str, CustomPredicate] | None = None,
         on_found: OnFound | None = None,
     ) -> None:
-        self.tabs = tabs = Tabs(browser, context, connection)
+        self.tabs = tabs = Tabs(browser, context, connection, directory=directory)
         self.environment = StepEnvironment(
             tabs=tabs,
             dialogs=DialogHandler(tabs),
@@ -168,7 +168,9 @@ class ChromiumSession:
         self._last = run = StepRun(self.environment, work, before_dispatch)
         context = run.context
         try:
-            return await run.perform()
+            report = await run.perform()
+            tabs.hand_over()
+            return report
         except CdpFailed as exc:
             _ = tabs.current  # raises if the cause is that the browser or its last page is gone
             reason = "timeout" if exc.timed_out else "detached"

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from playwright.async_api import Browser, BrowserContext, Page, Request
@@ -13,6 +13,7 @@ from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import Recorder
 from replaywright.browser.devtools.exchanges import Exchanges
 from replaywright.browser.devtools.first_requests import FirstRequests
+from replaywright.browser.devtools.handover import Handover
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.step.attempt import PageAttempt
 from replaywright.domain.page.observed import SAFE_METHODS
@@ -21,6 +22,8 @@ from replaywright.domain.session.guard import StepGuard
 from replaywright.errors import SessionLost
 
 TAB_TIMEOUT_S = 10.0
+_CURRENT, _BORROWED = "current", "borrowed"
+"""Of what is handed over: the id of a tab's top frame."""
 BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/", "")
 
 Listener: TypeAlias = "Callable[[Tab | None, str, Mapping[str, Any]], None]"
@@ -36,8 +39,10 @@ class Tabs:
         context: BrowserContext,
         connection: BrowserConnection,
         *,
+        directory: str = "",
         scripts: tuple[str, ...] = (),
     ) -> None:
+        """Take `directory`: the session's, in which the next attachment finds which tab steps act in."""
         self.pulse = Pulse()
         self.counts = EvaluationCounter()
         self.exchanges = Exchanges(self.pulse)
@@ -67,6 +72,9 @@ class Tabs:
         self._browser = browser
         self._context = context
         self._current: Tab | None = None
+        self._borrowed: Tab | None = None
+        """The tab in which the site is asked, beside the one that steps act in."""
+        self._handover = Handover(directory, "tabs.json")
         self._openers: dict[Tab, Tab] = {}
         self._opening: set[asyncio.Task[None]] = set()
         self._detached = False
@@ -74,20 +82,34 @@ class Tabs:
     # ------------------------------------------------------------------------------------------ attaching
 
     async def open(self) -> None:
-        """Attach to all open tabs.
+        """Attach to all open tabs; the steps go on in the one that an earlier attachment says.
 
         Raises:
             SessionLost: no page answers.
         """
+        told = await asyncio.to_thread(self._handover.read)
         self._browser.on("disconnected", lambda _: self.pulse.beat())
         self._context.on("page", self._on_page)
         pages = self._context.pages or [await self._context.new_page()]
         for page in pages:
             if self._tab_of(page) is None:
                 await self._attach(page)
+        await self._close_borrowed(told.get(_BORROWED))
         if not self.attached:
             raise SessionLost("no page of the browser answers")
-        self._current = next((tab for tab in self.attached if tab.url not in BLANK), self.attached[0])
+        known = (tab for tab in self.attached if tab.main.id == told.get(_CURRENT))
+        shown = (tab for tab in self.attached if tab.url not in BLANK)
+        self._current = next(known, None) or next(shown, self.attached[0])
+
+    async def _close_borrowed(self, frame_id: object) -> None:
+        """Close the tab in which a worker that was lost was asking the site."""
+        for tab in [tab for tab in self.attached if tab.main.id == frame_id]:
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(TAB_TIMEOUT_S):
+                    await tab.page.close()
+            tab.detach()
+            self.attached.remove(tab)
+            self.seen.remove(tab)
 
     async def _attach(self, page: Page) -> None:
         tab = Tab(page, self.cdp, self.pulse, self, self.counts, self.exchanges, self._scripts)
@@ -179,6 +201,25 @@ class Tabs:
     def make_current(self, tab: Tab) -> None:
         """Let the next steps act in `tab`."""
         self._current = tab
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Have the next attachment go on in the current tab.
+
+        That is so when a step has ended: one that is lost on the way is done again in the tab that it began in.
+        """
+        if self._borrowed is None and self._current is not None:
+            self._handover.write({_CURRENT: self._current.main.id})
+
+    @contextlib.contextmanager
+    def borrowing(self, tab: Tab) -> Iterator[None]:
+        """Act in `tab` until the block ends, and then again in the one before; a later attachment closes `tab`."""
+        before, self._borrowed, self._current = self.current, tab, tab
+        self._handover.write({_CURRENT: before.main.id, _BORROWED: tab.main.id})
+        try:
+            yield
+        finally:
+            self._borrowed, self._current = None, before
 
     async def new_window(self) -> str:
         """Open an empty tab in a new window, so that it hides no other page; return the id of its top frame.

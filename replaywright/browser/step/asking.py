@@ -99,7 +99,6 @@ def _require_asked(work: Work, url: str) -> None:
 @asynccontextmanager
 async def _tab(tabs: Tabs) -> AsyncIterator[Tab]:
     """Open a tab in its own window, so that the current page stays visible, and close it afterwards."""
-    shown = tabs.current
     before = {tab.main.id for tab in tabs.attached}
     try:
         frame_id = await tabs.new_window()
@@ -107,11 +106,11 @@ async def _tab(tabs: Tabs) -> AsyncIterator[Tab]:
         found = next((tab for tab in tabs.attached if tab.main.id == frame_id), None)
         if found is None:
             raise TimeoutError
-        tabs.make_current(found)
-        yield found
+        with tabs.borrowing(found):
+            yield found
     finally:
-        tabs.make_current(shown)
         await _close(tabs, before)
+        tabs.hand_over()
 
 
 async def _close(tabs: Tabs, before: set[str]) -> None:
