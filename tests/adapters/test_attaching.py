@@ -131,7 +131,7 @@ async def test_who_attaches_after_a_worker_that_was_killed_while_asking_acts_in_
 
         session = await browsers.attach(endpoint, str(tmp_path))
         report = await session.perform(work("click", button("Count")))
-        tabs = [tab.url for tab in session.tabs.open_tabs]
+        tabs = [page.url for page in session.tabs.current.page.context.pages]
         await session.detach()
     await browsers.close()
 

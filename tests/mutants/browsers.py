@@ -6,9 +6,26 @@ _KEEPER = "tests/adapters/test_keeper.py::"
 _SHARED = "tests/unit/test_context_limits.py::"
 _REMOTE = "tests/adapters/test_remote_browser.py::"
 _STACK = "tests/adapters/test_stack.py::"
+_ATTACHING = "tests/adapters/test_attaching.py::"
 _CERTIFICATES = "tests/adapters/test_client_certificates.py::"
 
 BROWSERS = (
+    Mutant(
+        "successor in whatever tab there is",
+        "who attaches after a worker that was lost acts in the tab of the last step",
+        "Tabs.open",
+        "        self._current = next(known, None) or next(shown, self.attached[0])\n",
+        "        self._current = next(shown, self.attached[0])\n",
+        (_ATTACHING + "test_who_attaches_later_goes_on_in_the_tab_that_the_last_step_led_to",),
+    ),
+    Mutant(
+        "tab of a question left to the steps",
+        "a tab in which a worker that was lost asked the site is closed",
+        "Tabs._close_borrowed",
+        "                    await tab.page.close()\n",
+        "                    pass\n",
+        (_ATTACHING + "test_who_attaches_after_a_worker_that_was_killed_while_asking_acts_in_the_page_of_the_run",),
+    ),
     Mutant(
         "spare browser used as it is",
         "nobody drives a spare browser that was not taken for a session, with the session's policy",
