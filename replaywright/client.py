@@ -9,7 +9,6 @@ It is a thin layer over Temporal's own client: `run.handle` is Temporal's handle
 """
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,6 @@ from typing import Any, TypeVar
 
 from temporalio.client import Client as TemporalClient
 from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
-from temporalio.contrib.pydantic import PydanticPayloadConverter
-from temporalio.converter import DefaultPayloadConverter
 
 from replaywright.cli.people.updates import (
     ANSWER_LIMIT,
@@ -45,6 +42,7 @@ from replaywright.domain.task.questions import Verdict
 from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.sealing.codec import sealed
+from replaywright.sealing.payloads import speaking_records
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import codec_keys_of
 
@@ -305,10 +303,8 @@ class Client:
 
 def _speaking_ours(temporal: TemporalClient, keys: Sequence[Key]) -> TemporalClient:
     config = temporal.config()
-    given = converter = config["data_converter"]
-    if converter.payload_converter_class is DefaultPayloadConverter:
-        converter = dataclasses.replace(converter, payload_converter_class=PydanticPayloadConverter)
-    converter = sealed(converter, keys)
+    given = config["data_converter"]
+    converter = sealed(speaking_records(given), keys)
     if converter is given:
         return temporal
     config["data_converter"] = converter

@@ -3,14 +3,14 @@
 import dataclasses
 from collections.abc import Callable
 
-from temporalio.contrib.pydantic import PydanticPayloadConverter
-from temporalio.converter import DataConverter, DefaultPayloadConverter
+from temporalio.converter import DataConverter
 from temporalio.plugin import SimplePlugin
 from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from replaywright.domain.common.base import build_schemas
 from replaywright.errors import ReplaywrightError
+from replaywright.sealing.payloads import speaking_records
 from workflows.admission import AdmittingRunner
 from workflows.batch.batch import BrowserBatch
 from workflows.notices import Notices
@@ -57,18 +57,11 @@ class WorkflowPlugin(SimplePlugin):
         build_schemas()
         super().__init__(
             "replaywright",
-            data_converter=lambda given: amend(_converter(given)),
+            data_converter=lambda given: amend(speaking_records(given)),
             workflows=[BrowserTask, BrowserBatch, Notices, SiteSession],
             workflow_runner=lambda given: _runner(given, sandboxed=sandboxed),
             workflow_failure_exception_types=[ReplaywrightError],
         )
-
-
-def _converter(given: DataConverter | None) -> DataConverter:
-    converter = given or DataConverter.default
-    if converter.payload_converter_class is not DefaultPayloadConverter:
-        return converter
-    return dataclasses.replace(converter, payload_converter_class=PydanticPayloadConverter)
 
 
 def _runner(given: WorkflowRunner | None, *, sandboxed: bool) -> WorkflowRunner:

@@ -12,11 +12,11 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
 
 from replaywright.domain.secrets.signing import Key
 from replaywright.errors import SealBroken
+from replaywright.sealing.payloads import speaking_records
 
 ENCODING = b"binary/encrypted"
 KEY_ID = "encryption-key-id"
@@ -84,7 +84,7 @@ class SealedPayloads(PayloadCodec):
 
 def converter_of(keys: Sequence[Key]) -> DataConverter:
     """Return the converter of our payloads; it encrypts if there are keys."""
-    return sealed(pydantic_data_converter, keys)
+    return sealed(speaking_records(), keys)
 
 
 def sealed(converter: DataConverter, keys: Sequence[Key]) -> DataConverter:

@@ -1,6 +1,7 @@
 """Runs that workflows of another namespace start by Nexus, on a real Temporal server, with scripted activities."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -185,7 +186,7 @@ async def test_a_request_has_one_signed_run_whose_result_each_caller_gets_early_
     assert given.skill is not None
     assert (given.skill.name, given.tenant) == ("greet", team.place.settings.tenant)
     mac = await execution.memo_value(MAC)
-    sent = given.model_dump(mode="json", by_alias=True)
+    sent = json.loads(team.place.client.data_converter.payload_converter.to_payload(given).data)
     assert start_fault(Signer((KEY,)), kind="BrowserTask", run_id=run_id, given=sent, mac=mac) is None
     assert isinstance(other, HandlerError)
     assert (other.type, "another request has used this id" in other.message) == (HandlerErrorType.BAD_REQUEST, True)

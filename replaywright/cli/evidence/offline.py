@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
 from temporalio import workflow
-from temporalio.api.common.v1 import Payload
 from temporalio.client import WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import (
     ContinueAsNewInput,
@@ -150,12 +149,6 @@ class _Noting(Interceptor):
         return Inbound
 
 
-def _as_json(value: Any) -> Any:
-    """Return the value as the history would hold it."""
-    payload: Payload = pydantic_data_converter.payload_converter.to_payloads([value])[0]
-    return json.loads(payload.data or b"null")
-
-
 # -------------------------------------------------------------------------------------------- comparing
 
 
@@ -222,30 +215,20 @@ def _on_end(recorded: ExecutionEnd | None, today: tuple[How, Any] | None) -> Ite
 def _difference(recorded: Any, today: Any) -> str | None:
     """Compare what was recorded with today's value; None also when it could not be read.
 
-    Fields that either version of the models does not know are no decision, and left out.
+    Fields that today's models do not know are no decision, and left out. What was not recorded had its default.
     """
     if recorded is None:
         return None
-    if not isinstance(today, BaseModel):
-        return _first_difference(recorded, _as_json(today))
-    try:
-        known = type(today).model_validate(recorded)
-    except ValidationError:
-        return f"today's {type(today).__name__} does not read what was recorded"
-    return _first_difference(_common(recorded, _as_json(known)), _as_json(today))
-
-
-def _common(recorded: Any, known: Any) -> Any:
-    """Return the recorded value without the fields that the current models drop."""
-    if isinstance(recorded, Mapping) and isinstance(known, Mapping):
-        return {name: _common(value, known[name]) for name, value in recorded.items() if name in known}
-    if isinstance(recorded, list) and isinstance(known, list) and len(recorded) == len(known):
-        return [_common(then, now) for then, now in zip(recorded, known, strict=True)]
-    return known
+    if isinstance(today, BaseModel):
+        try:
+            recorded = type(today).model_validate(recorded)
+        except ValidationError:
+            return f"today's {type(today).__name__} does not read what was recorded"
+    return _first_difference(to_jsonable_python(recorded), to_jsonable_python(today))
 
 
 def _first_difference(then: Any, now: Any, path: str = "") -> str | None:
-    """Describe the first difference of two JSON values; fields that only the current one has are ignored."""
+    """Describe the first difference of two JSON values."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for name, value in then.items():
             where = f"{path}.{name}".lstrip(".")
