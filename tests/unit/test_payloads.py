@@ -89,7 +89,6 @@ def test_the_start_of_a_run_says_what_differs_from_a_plain_one() -> None:
             "url": "https://shop.example/",
             "steps": [{"action": "goto", "url": "https://shop.example/"}],
         },
-        "values": {},
         "tenant": "home",
     }
     assert read(run) == run
