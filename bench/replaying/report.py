@@ -56,7 +56,8 @@ def figures(results: Sequence[Result], *, rounds: int) -> dict[str, object]:
         "ratio_requests": _rounded(told.get(BY_REQUESTS)),
         "peers": {name: _rounded(value) for name, value in told.items() if isinstance(by_name[name].contestant, Peer)},
         "skipped": {result.contestant.name: result.skipped for result in results if result.skipped},
-        "failed_runs": sum(len(result.failures) for result in results),
+        "failed_runs": sum(len(each.failures) for each in results if not isinstance(each.contestant, Peer)),
+        "failed_peer_runs": sum(len(each.failures) for each in results if isinstance(each.contestant, Peer)),
         "rounds": rounds,
         "load": round(os.getloadavg()[0], 2),
     }

@@ -12,7 +12,8 @@ from pydantic_core.core_schema import to_string_ser_schema
 class Record(BaseModel):
     """A frozen record that ignores unknown fields, so that workers of two versions can run side by side.
 
-    JSON names are camelCase; both spellings are read.
+    JSON names are camelCase; both spellings are read. Temporal's history has no fields with their defaults
+    (`replaywright.sealing.payloads`): a default that changes changes what was written before.
     """
 
     model_config = ConfigDict(
