@@ -4,12 +4,14 @@ import asyncio
 import dataclasses
 import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from temporalio import workflow
 from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.history.v1 import WorkflowExecutionStartedEventAttributes
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import (
     Client,
@@ -35,7 +37,7 @@ from replaywright.errors import StoreUnavailable
 from replaywright.ports.stores import FirstStarts
 from replaywright.settings import Settings
 from replaywright.stack.keyring import new_key
-from replaywright.stack.serving.starts import TemporalStarts
+from replaywright.stack.serving.starts import BATCH, TemporalStarts
 from replaywright.testing.stores import FakeFirstStarts
 from workflows.plugin import WorkflowPlugin
 
@@ -67,14 +69,17 @@ class Continuing:
 
 @workflow.defn(name="BrowserBatch")
 class Starting:
-    """Starts a run, as a batch does."""
+    """Starts runs, as a batch does; returns the execution of the last."""
 
     @workflow.run
     async def run(self, given: dict[str, Any]) -> str:
-        child = await workflow.start_child_workflow(
-            "BrowserTask", given["child"], id=given["id"], task_queue="nobody", parent_close_policy=_ABANDON
-        )
-        return child.first_execution_run_id or ""
+        execution = ""
+        for run_id in given["ids"]:
+            child = await workflow.start_child_workflow(
+                "BrowserTask", given["child"], id=run_id, task_queue="nobody", parent_close_policy=_ABANDON
+            )
+            execution = child.first_execution_run_id or ""
+        return execution
 
 
 @workflow.defn(name="SomebodysWorkflow")
@@ -275,7 +280,7 @@ async def test_runs_of_an_altered_schedule_are_unsigned(server: Server) -> None:
 )
 async def test_what_another_workflow_starts_is_signed_if_that_one_is(server: Server, kind: str, signed: bool) -> None:
     batch, row = an_id(), an_id()
-    given = {"run": {"tenant": "acme"}, "id": row, "child": GIVEN}
+    given = {"run": {"tenant": "acme"}, "ids": [row], "child": GIVEN}
     mac = sign_start(server.signer, kind=kind, run_id=batch, given=given) if signed else None
     parent = await server.started(batch, mac, given, kind=kind, queue=server.queue)
     execution = await parent.result()
@@ -285,6 +290,29 @@ async def test_what_another_workflow_starts_is_signed_if_that_one_is(server: Ser
     assert (fault == "") is signed
     if kind == "SomebodysWorkflow":  # it may start runs, and not call what runs call
         assert "none of ours" in await server.fault(batch, parent.first_execution_run_id)
+
+
+async def test_the_server_is_asked_once_for_the_batch_of_many_rows(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch, rows = an_id(), [an_id(), an_id()]
+    given = {"run": {"tenant": "acme"}, "ids": rows, "child": GIVEN}
+    parent = await server.started(
+        batch, sign_start(server.signer, kind=BATCH, run_id=batch, given=given), given, kind=BATCH, queue=server.queue
+    )
+    await parent.result()
+    starts = server.starts()
+    ask, asked = starts._started, Counter[str]()
+
+    async def counted(run_id: str, execution: str) -> WorkflowExecutionStartedEventAttributes:
+        asked[run_id] += 1
+        return await ask(run_id, execution)
+
+    monkeypatch.setattr(starts, "_started", counted)
+    faults = [(await starts.of(row, "")).fault for row in rows]
+
+    assert faults == ["", ""]
+    assert asked == {batch: 1, rows[0]: 1, rows[1]: 1}
 
 
 # ------------------------------------------------------------------------------- continuing as new, and resets

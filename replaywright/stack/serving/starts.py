@@ -3,6 +3,7 @@
 import re
 from collections import OrderedDict
 from datetime import timedelta
+from typing import TypeVar
 
 from pydantic import ValidationError
 from temporalio.api.common.v1 import Payload, WorkflowExecution
@@ -25,6 +26,9 @@ _KEPT = 10_000
 _FIRING = re.compile(r"(.+)-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 """Workflow id that Temporal makes for a schedule's run."""
 
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
 
 class TemporalStarts:
     """`Starts` of one Temporal namespace."""
@@ -34,6 +38,7 @@ class TemporalStarts:
         self._signer = signer
         self._firsts = firsts
         self._known: OrderedDict[tuple[str, str], Admission] = OrderedDict()
+        self._above: OrderedDict[tuple[str, str, int], str] = OrderedDict()
 
     async def of(self, run_id: str, execution: str) -> Admission:
         """Return the admission of an execution; the server is asked once.
@@ -44,10 +49,7 @@ class TemporalStarts:
         key = run_id, execution
         if (known := self._known.get(key)) is not None:
             return known
-        admission = self._known[key] = await self._looked_up(run_id, execution)
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        return admission
+        return _kept(self._known, key, await self._looked_up(run_id, execution))
 
     async def _looked_up(self, run_id: str, execution: str) -> Admission:
         started = await self._started(run_id, execution)
@@ -72,9 +74,16 @@ class TemporalStarts:
         fault: str = self._fault(started, run_id, given, await self._mac(started)) or ""
         if not fault or generation == _GENERATIONS or not started.HasField("parent_workflow_execution"):
             return fault
-        parent = started.parent_workflow_execution
-        above = await self._started(parent.workflow_id, parent.run_id)
-        return await self._fault_in_line(above, parent.workflow_id, await self._given(above), generation + 1)
+        return await self._fault_above(started.parent_workflow_execution, generation + 1)
+
+    async def _fault_above(self, parent: WorkflowExecution, generation: int) -> str:
+        """Return the same of a workflow above a run; the server is asked once for all rows of a batch."""
+        key = parent.workflow_id, parent.run_id, generation
+        if (known := self._above.get(key)) is not None:
+            return known
+        started = await self._started(parent.workflow_id, parent.run_id)
+        given = await self._given(started)
+        return _kept(self._above, key, await self._fault_in_line(started, parent.workflow_id, given, generation))
 
     def _fault(
         self, started: WorkflowExecutionStartedEventAttributes, run_id: str, given: object, mac: str
@@ -121,3 +130,11 @@ class TemporalStarts:
         except (KeyError, RuntimeError, SealBroken, TypeError, ValidationError, ValueError):
             return None  # what converters and codecs raise for what is not theirs
         return value
+
+
+def _kept(known: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> _Value:
+    """Remember it, and forget the oldest."""
+    known[key] = value
+    while len(known) > _KEPT:
+        known.popitem(last=False)
+    return value
