@@ -16,6 +16,7 @@ from workflows.step.failures import TaskFailed
 from workflows.step.rulings import MESSAGE_LIMIT, contradicted, explained
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.proof.doubt_words import in_words
     from replaywright.domain.proof.probing import SiteProbe
     from replaywright.domain.proof.proof import is_answered
     from replaywright.domain.proof.reconciling import IN_FLIGHT_MS, total_limit_ms
@@ -232,7 +233,9 @@ class Doubts:
                 continue
             if resolution.verdict != "in_flight":
                 return resolution
-            self._context.show(f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)")
+            self._context.show(
+                f"{attempt.title}: {in_words(resolution.reason)}; asked again until {over:%H:%M:%S} (UTC)"
+            )
             self._context.board.check_stops()
             pause = min(policies.ASK_AGAIN * asked, policies.ASK_AGAIN_MOST, max(over - workflow.now(), timedelta()))
             await workflow.sleep(pause, summary=f"request of step {attempt.sequence + 1} in flight")
@@ -290,7 +293,7 @@ class Doubts:
         wanted = attempt.step.on_unknown or "ask"
         if wanted == "ask":
             return await self._ask_person(attempt, asked, reason)
-        text = f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason})"
+        text = f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({in_words(reason)})"
         if wanted == "fail":
             raise TaskFailed("undecidable", f"{text}, and on_unknown is fail: look at the site before it is run again")
         who = f"the task file (on_unknown: {wanted})"
@@ -303,7 +306,7 @@ class Doubts:
 
     async def _ask_person(self, attempt: Attempt, asked: StepContext, reason: str) -> Resolution:
         text = (
-            f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
+            f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({in_words(reason)}): "
             "look at the site, then answer"
         )
         question = attempt.question(QuestionKind.DOUBT, text, ("done", "not_done", "retry", "abandon"))
