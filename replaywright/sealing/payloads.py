@@ -1,4 +1,7 @@
-"""The form in which records go to Temporal: as JSON, without the fields that have their default."""
+"""The form in which records go to Temporal: as JSON, without the fields that have their default.
+
+What callers read, in any language, is written whole: results of runs and batches, and answers to queries and updates.
+"""
 
 import dataclasses
 from typing import Any
@@ -14,6 +17,8 @@ from temporalio.converter import (
     JSONPlainPayloadConverter,
 )
 
+from replaywright.domain.common.base import Record
+
 _SERIALIZER = SchemaSerializer(any_schema())
 
 
@@ -22,7 +27,8 @@ class _JsonPayloads(PydanticJSONPlainPayloadConverter):
 
     def to_payload(self, value: Any) -> Payload | None:
         """See base class."""
-        data = _SERIALIZER.to_json(value, by_alias=True, exclude_defaults=True)
+        is_whole = isinstance(value, Record) and value.is_published
+        data = _SERIALIZER.to_json(value, by_alias=True, exclude_defaults=not is_whole)
         return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
 
 

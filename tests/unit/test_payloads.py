@@ -1,8 +1,9 @@
 """The form in which records go to Temporal: without defaults, and read back as they were."""
 
+import inspect
 import json
 from collections.abc import Iterator
-from typing import Annotated, Literal, get_args, get_origin
+from typing import Annotated, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from pydantic import BaseModel, Field
@@ -12,6 +13,9 @@ from replaywright.domain.common.base import LateRoot, Record
 from replaywright.domain.run.runs import RunInput
 from replaywright.domain.task.tasks import parse_task
 from replaywright.sealing.payloads import speaking_records
+from workflows.batch.batch import BrowserBatch
+from workflows.notices import Notices
+from workflows.task import BrowserTask
 
 
 class Cake(Record):
@@ -92,6 +96,28 @@ def test_the_start_of_a_run_says_what_differs_from_a_plain_one() -> None:
         "tenant": "home",
     }
     assert read(run) == run
+
+
+class Receipt(Order):
+    is_published: ClassVar[bool] = True
+
+
+def test_what_callers_read_is_written_whole() -> None:
+    assert sent(Receipt(baked=Cake())) == {"baked": {"kind": "cake", "layers": 1, "inside": []}, "givenName": ""}
+
+
+@pytest.mark.parametrize("workflow", [BrowserTask, BrowserBatch, Notices])
+def test_results_and_answers_of_workflows_are_published(workflow: type) -> None:
+    answering = [
+        each
+        for name, each in inspect.getmembers(workflow)
+        if name == "run" or hasattr(each, "__temporal_query_definition") or hasattr(each, "_defn")
+    ]
+    hints = [get_type_hints(each)["return"] for each in answering]
+    records = [kind for hint in hints for kind in (hint, *get_args(hint)) if inspect.isclass(kind)]
+
+    assert len(answering) > 1
+    assert [each for each in records if issubclass(each, Record) and not each.is_published] == []
 
 
 def test_a_teams_own_payload_converter_stays() -> None:

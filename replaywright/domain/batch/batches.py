@@ -7,7 +7,7 @@ by digest; the workflow reads one chunk at a time.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -244,6 +244,8 @@ class StopBatch(Record):
 
 class BatchProgress(BatchStanding):
     """Answer of the query `progress`, and result of `BrowserBatch`."""
+
+    is_published: ClassVar[bool] = True
 
     status: Literal["running", "stopping", "done", "stopped"] = "running"
     """`stopped`: it ended before every row was begun."""

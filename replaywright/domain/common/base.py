@@ -1,7 +1,7 @@
 """Base classes of records that are stored or cross a process boundary."""
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, RootModel, ValidationError
 from pydantic.alias_generators import to_camel
@@ -12,9 +12,13 @@ from pydantic_core.core_schema import to_string_ser_schema
 class Record(BaseModel):
     """A frozen record that ignores unknown fields, so that workers of two versions can run side by side.
 
-    JSON names are camelCase; both spellings are read. Temporal's history has no fields with their defaults
-    (`replaywright.sealing.payloads`): a default that changes changes what was written before.
+    JSON names are camelCase; both spellings are read. Temporal gets no fields with their defaults
+    (`replaywright.sealing.payloads`), unless the record is published: a default that changes changes what was written
+    before.
     """
+
+    is_published: ClassVar[bool] = False
+    """Callers in any language read it: it is written whole."""
 
     model_config = ConfigDict(
         frozen=True,

@@ -1,6 +1,7 @@
 """Inputs and results of the workflow `Notices` and its activities."""
 
 from datetime import datetime
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -70,6 +71,8 @@ class Lost(Record):
 
 class NoticesStanding(Record):
     """Answer of the query `standing`."""
+
+    is_published: ClassVar[bool] = True
 
     sent: int = 0
     """Deliveries that arrived."""

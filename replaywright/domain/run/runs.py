@@ -1,6 +1,6 @@
 """One execution of a task: its input, its state, what it says of itself, and its result."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -335,6 +335,8 @@ class StepLine(Record):
 class Progress(Record):
     """Answer of the query `progress`."""
 
+    is_published: ClassVar[bool] = True
+
     status: OwnStatus = "running"
     """Status of the run."""
     step: int = 0
@@ -390,6 +392,8 @@ class RunEnd(Record):
 
 class RunResult(RunEnd):
     """Result of the workflow `BrowserTask`."""
+
+    is_published: ClassVar[bool] = True
 
     succeeded: bool
     """Every step was done and the final verification held."""

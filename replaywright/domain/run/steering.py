@@ -1,6 +1,6 @@
 """Requests of people to a run under way: pause, skip a step, abort, lend the browser."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -81,6 +81,8 @@ class Steering(Record):
 
 class LentBrowser(Record):
     """A person may drive the browser."""
+
+    is_published: ClassVar[bool] = True
 
     host: str
     """Host of the browser, where its address can be opened."""

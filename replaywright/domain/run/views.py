@@ -1,7 +1,7 @@
 """Answers of the queries `plan` and `trace`, and the details of a failed run's error."""
 
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -39,6 +39,8 @@ class StepInPlan(Record):
 class PlanView(Record):
     """Answer of the query `plan`."""
 
+    is_published: ClassVar[bool] = True
+
     total: int
     """Steps of the plan."""
     position: int
@@ -75,6 +77,8 @@ class TraceLine(StepLine):
 class RunTrace(Record):
     """Answer of the query `trace`. The whole trace is in the store: `replaywright admin trace export`."""
 
+    is_published: ClassVar[bool] = True
+
     run_id: str
     """The workflow id."""
     lineage: str
@@ -89,6 +93,8 @@ class RunTrace(Record):
 
 class RunFailure(Record):
     """The second detail of the error that a failed or blocked run ends with; the first is its `RunResult`."""
+
+    is_published: ClassVar[bool] = True
 
     step: int | None = None
     """Number of the step, from 1; None when it failed at no step, such as in the final verification."""

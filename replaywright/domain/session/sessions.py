@@ -1,5 +1,7 @@
 """Browser sessions: identity, opening, recovery, recycling and closing."""
 
+from typing import ClassVar
+
 from replaywright.domain.common.base import Record
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost
@@ -7,6 +9,8 @@ from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHos
 
 class SessionRef(Record):
     """Address of a session for a workflow."""
+
+    is_published: ClassVar[bool] = True
 
     session_id: str
     queue: str
