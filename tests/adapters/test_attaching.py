@@ -1,4 +1,4 @@
-"""Attaching that is given up half way."""
+"""Attaching: given up half way, and after another worker, with what it knew and in the tab that it left."""
 
 import asyncio
 import signal

@@ -35,15 +35,15 @@ _WORDS: Final[Mapping[str, str]] = {
     "undecided": "the page decides nothing",
     "timeout": "it took too long",
 }
-_CODE: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|\b(?:undecided|timeout|unanswered|unwitnessed)\b")
-_STATUS: Final = re.compile(r"\bhttp_(\d{3})\b")
-_TIMES: Final = re.compile(r"\b1 times\b")
+_CODE: Final = re.compile(r"(?:^|(?<=: )|(?<=, and ))[a-z]+(?:_[a-z]+)*(?=[,;:]|$)")
+"""A code where the reason has one: words of the page or of a rule, which it may quote, are left alone."""
+_STATUS: Final = re.compile(r"(?<=: )http_(\d{3})$")
 
 
 def in_words(reason: str) -> str:
     """Return the reason with words for codes, such as `page_rebuilt, and the site was asked 2 times: text_missing`.
 
-    A code without words stands as it is, without its underscores.
+    A code without words stands as it is.
     """
-    told = _CODE.sub(lambda code: _WORDS.get(code[0], code[0].replace("_", " ")), reason)
-    return _STATUS.sub(r"it answered HTTP \1", _TIMES.sub("once", told))
+    told = _CODE.sub(lambda code: _WORDS.get(code[0], code[0]), reason)
+    return _STATUS.sub(r"it answered HTTP \1", told).replace("was asked 1 times", "was asked once")
