@@ -103,11 +103,15 @@ function nameBesideChoice(element, reading) {
 
 const HASHED = ["type", "name", "placeholder", "aria-label", ...TEST_IDS];
 
+/** The placeholder without the numbers of a date or a time: many fields show the present one as an example. */
+const exampleOf = (element) => attr(element, "placeholder").replace(DATE_OR_TIME, (moment) => moment.replace(/\d+/g, "0"));
+const DATE_OR_TIME = /\d+(?:[:/.-]\d+)+/g;
+
 /** Digest of what the element is, without where it stands and how it looks. */
 function elementHash(element, reading, identity = identityOf(element, reading)) {
   const parts = [identity.tag, identity.role, normalise(identity.name)];
   const identified = reading.marks(element) & IDENTIFYING;
-  for (const key of HASHED) parts.push(identified ? attr(element, key) : "");
+  for (const key of HASHED) parts.push(!identified ? "" : key === "placeholder" ? exampleOf(element) : attr(element, key));
   parts.push(identity.tag === "a" || identity.tag === "area" ? hrefPath(element, reading) : "");
   const id = identified ? attr(element, "id") : "";
   parts.push(id && !looksGenerated(id) ? id : "");
@@ -250,25 +254,28 @@ const LANDMARKS = new Set(["banner", "navigation", "main", "complementary", "con
   "dialog", "alertdialog", "table", "grid", "treegrid", "list", "listbox", "menu", "menubar", "tablist", "tree",
   "toolbar", "radiogroup", "feed"]);
 
-function containerRole(element, reading) {
-  const tag = tagOf(element);
-  if (tag === "form") return "form";
-  if (tag === "fieldset") return "group";
-  const role = roleOf(element, reading);
-  if (LANDMARKS.has(role)) return role;
-  if ((tag === "section" || tag === "article" || role === "group") && nameOfContainer(element, reading)) {
-    return role || "section";
-  }
-  return "";
+const NO_PART = { role: "" };
+
+/** Role and name of an element as a container, and the heading that names it; the role is "" where it is none. */
+const partOf = (element, reading) => (reading.of(element).part ??= makePart(element, reading));
+
+function makePart(element, reading) {
+  const tag = tagOf(element), role = roleOf(element, reading);
+  if (tag === "form" || tag === "fieldset") return { role: tag === "form" ? "form" : "group", ...namedBy(element, reading) };
+  if (LANDMARKS.has(role)) return { role, ...namedBy(element, reading) };
+  if (tag !== "section" && tag !== "article" && role !== "group") return NO_PART;
+  const named = namedBy(element, reading);
+  return named.name ? { role: role || "section", ...named, isByName: true } : NO_PART;
 }
 
-function nameOfContainer(element, reading) {
-  const name = nameOf(element, reading);
-  if (name) return cut(name, 60);
+/** The name of a container: its own, or that of a heading in it. */
+function namedBy(element, reading) {
+  const own = nameOf(element, reading);
+  if (own) return { name: cut(own, 60) };
   const heading = queryAll(element, "h1,h2,h3,h4,h5,h6,[role=heading],legend,caption")[0];
   // A heading of an inner part is not this part's heading: only one near the top counts.
-  if (!heading || depthBetween(element, heading) > 3) return "";
-  return cut(nameOf(heading, reading) || textOf(heading, reading, 60), 60);
+  if (!heading || depthBetween(element, heading) > 3) return { name: "" };
+  return { name: cut(nameOf(heading, reading) || textOf(heading, reading, 60), 60), heading };
 }
 
 function depthBetween(ancestor, element) {
@@ -279,18 +286,27 @@ function depthBetween(ancestor, element) {
 
 /** Role and name of the nearest landmark, form, dialog, table, list or headed section: `form "Compose"`. */
 function containerOf(element, reading) {
-  const parent = reading.parent(element);
-  return parent ? descend(parent, "container", reading, flatParentIn, containerStep) : "";
+  for (let at = around(element, reading); at; at = around(at, reading)) {
+    const { role, name, heading, isByName } = partOf(at, reading);
+    // A heading further down is not of the fields before it.
+    const isNamed = name && !(heading && isWrittenIn(element) && isBefore(element, heading));
+    if (isNamed || !isByName) return isNamed ? `${role} "${name}"` : role;
+  }
+  return "";
 }
 
+/** The nearest container around an element, or null. */
+function around(element, reading) {
+  const parent = reading.parent(element);
+  return parent ? descend(parent, "around", reading, flatParentIn, aroundStep) : null;
+}
+
+const aroundStep = (element, above, reading) => (partOf(element, reading).role ? element : above || null);
 const flatParentIn = (element, reading) => reading.parent(element);
 
-function containerStep(element, above, reading) {
-  const role = containerRole(element, reading);
-  if (!role) return above;
-  const name = nameOfContainer(element, reading);
-  return name ? `${role} "${name}"` : role;
-}
+/** Returns whether an element is a field or a list, which may stand above a heading; a box to tick may stand in its line. */
+const isWrittenIn = (element) => isEditable(element) || isList(element);
+const isBefore = (element, other) => compareNodes(element, other) === Node.DOCUMENT_POSITION_FOLLOWING;
 
 /** Tag and first class of an element: what stands side by side and is alike in them is of one kind. */
 function likeness(element) {

@@ -50,8 +50,11 @@ function boxesOf(element) {
     }
     if (boxes.length >= 8) break;
   }
-  return boxes;
+  return boxes.length || !isEditedPage(element) ? boxes : [plainBox({ x: 0, y: 0, width: innerWidth, height: innerHeight })];
 }
+
+/** Returns whether a page is edited as a whole: the window is its room, however little its body holds. */
+const isEditedPage = (element) => tagOf(element) === "body" && isEditable(element);
 
 /** The visible parts of an element's boxes. */
 function visibleParts(element) {

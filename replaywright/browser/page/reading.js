@@ -55,7 +55,8 @@ class Facts {
     this.xpath = undefined;
     this.css = undefined;
     this.repeats = undefined;
-    this.container = undefined;
+    this.part = undefined;
+    this.around = undefined;
     this.cells = undefined;
     this.target = undefined;
   }
@@ -269,6 +270,7 @@ function isRendered(element, reading, depth) {
   }
   const box = reading.box(element);
   const isBoxed = box.width > 0 && box.height > 0;
+  if (!isBoxed && isEditedPage(element)) return innerWidth > 0 && innerHeight > 0;
   if (isBoxed && !isBeyond(element, box, reading)) return true;
   // Of a box that is beyond the page, parts may be in it, but not its own text.
   if (someFlatChild(element, (child) => (!isBoxed || isElement(child)) && shows(child))) return true;
