@@ -68,7 +68,7 @@ function attributesOf(element, reading) {
   const tag = tagOf(element);
   for (const name of getAttributeNames.call(element)) {
     if (KEPT_ATTRIBUTES.has(name) || (name.startsWith("aria-") && !STATE_ARIA.has(name))) {
-      const text = collapse(attr(element, name).slice(0, 2 * ATTRIBUTE_LIMIT));
+      const text = collapse(saidOf(element, name).slice(0, 2 * ATTRIBUTE_LIMIT));
       if (text) kept[name] = cut(text, ATTRIBUTE_LIMIT);
     }
   }
@@ -103,15 +103,11 @@ function nameBesideChoice(element, reading) {
 
 const HASHED = ["type", "name", "placeholder", "aria-label", ...TEST_IDS];
 
-/** The placeholder without the numbers of a date or a time: many fields show the present one as an example. */
-const exampleOf = (element) => attr(element, "placeholder").replace(DATE_OR_TIME, (moment) => moment.replace(/\d+/g, "0"));
-const DATE_OR_TIME = /\d+(?:[:/.-]\d+)+/g;
-
 /** Digest of what the element is, without where it stands and how it looks. */
 function elementHash(element, reading, identity = identityOf(element, reading)) {
   const parts = [identity.tag, identity.role, normalise(identity.name)];
   const identified = reading.marks(element) & IDENTIFYING;
-  for (const key of HASHED) parts.push(!identified ? "" : key === "placeholder" ? exampleOf(element) : attr(element, key));
+  for (const key of HASHED) parts.push(identified ? saidOf(element, key) : "");
   parts.push(identity.tag === "a" || identity.tag === "area" ? hrefPath(element, reading) : "");
   const id = identified ? attr(element, "id") : "";
   parts.push(id && !looksGenerated(id) ? id : "");
@@ -218,7 +214,7 @@ function anchorOf(element, root, reading) {
   if (id && !looksGenerated(id) && isUniqueIn(root, "id", id, reading)) return `#${CSS.escape(id)}`;
   for (const name of ["name", "aria-label", "placeholder", "href", "alt"]) {
     const value = attr(element, name);
-    if (!value || value.length > 80 || (name === "name" && looksGenerated(value))) continue;
+    if (!value || value.length > 80 || (name === "name" && looksGenerated(value)) || value !== saidOf(element, name)) continue;
     if (name === "href" && /[?#]|^javascript:/i.test(value)) continue;
     if (isUniqueIn(root, name, value, reading)) return `${tag}[${name}=${quoted(value)}]`;
   }
@@ -452,7 +448,7 @@ const WORD = /[\p{L}\p{N}]/u;
 
 /** The words that a field shows while it is empty. They count as a text near by, as the field's label does. */
 function hintOf(element, tag) {
-  const hint = tag === "input" || tag === "textarea" ? attr(element, "placeholder") : "";
+  const hint = tag === "input" || tag === "textarea" ? saidOf(element, "placeholder") : "";
   return WORD.test(hint) ? hint : "";
 }
 

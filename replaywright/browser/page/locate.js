@@ -98,7 +98,7 @@ function byAttributes(target, reading) {
     collect(`${own}[name=${quoted(attributes.name)}]`, (element) => !value || attr(element, "value") === value);
   }
   for (const name of ["aria-label", "placeholder", "alt"]) {
-    if (attributes[name]) collect(`[${name}]`, (element) => collapse(attr(element, name)) === attributes[name]);
+    if (attributes[name]) collect(`[${name}]`, (element) => collapse(saidOf(element, name)) === attributes[name]);
   }
   if (attributes.href) collect("a[href],area[href]", (element) => hrefPath(element, reading) === attributes.href);
   for (const element of byCss(target.css, [document]).slice(0, 100)) found.add(element);

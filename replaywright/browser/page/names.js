@@ -176,10 +176,10 @@ function nativeName(element, role, context) {
         return value ?? DEFAULT_BUTTON[type] ?? "";
       }
       if (type === "checkbox" || type === "radio" || type === "range" || type === "color" || type === "file") return "";
-      return tooltip(element) || attr(element, "placeholder") || attr(element, "aria-placeholder");
+      return tooltip(element) || saidOf(element, "placeholder") || saidOf(element, "aria-placeholder");
     }
     case "textarea":
-      return labelsText(element, context) || tooltip(element) || attr(element, "placeholder");
+      return labelsText(element, context) || tooltip(element) || saidOf(element, "placeholder");
     case "select":
     case "button":
     case "meter":
@@ -204,9 +204,19 @@ function nativeName(element, role, context) {
     return title ? textContentOf(title) : "";
   }
   const placeholder = role === "textbox" || role === "searchbox" || role === "combobox"
-    ? attr(element, "aria-placeholder") : "";
+    ? saidOf(element, "aria-placeholder") : "";
   return placeholder;
 }
+
+/** An attribute that says what an element is: of a placeholder what is the same on another day. */
+const saidOf = (element, name) => (name.endsWith("placeholder") ? undated(attr(element, name)) : attr(element, name));
+
+/** A placeholder with the form of a date or time in its place: many fields show the present one as an example. */
+const undated = (text) => text.replace(DATE_OR_TIME, formOf);
+
+const DATE_OR_TIME =
+  /(?<![\d:/-]|\d\.)(?:\d{4}([./-] ?)\d\d?\1\d\d?|\d\d?([./-] ?)\d\d?\2\d\d(?:\d\d)?|\d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[ap]m)?)(?![\d:/-]|\.\d)/gi;
+const formOf = (moment) => moment.replace(/ ?[ap]m$/i, "").replace(/\d+/g, (digits) => (digits.length > 2 ? "0000" : "00"));
 
 /** Text of the flat tree under an element, CSS content and embedded names included. */
 function nameFromContent(element, context) {

@@ -111,8 +111,8 @@ function answersTo(element, query, reading, textIn = readingText) {
   if (query.role && !hasRole(element, query.role, reading)) return false;
   if (query.test_id && !TEST_IDS.some((name) => attr(element, name) === query.test_id)) return false;
   if (query.placeholder) {
-    const placeholder = attr(element, "placeholder") || attr(element, "aria-placeholder");
-    if (normalise(placeholder) !== normalise(query.placeholder)) return false;
+    const placeholder = saidOf(element, "placeholder") || saidOf(element, "aria-placeholder");
+    if (normalise(placeholder) !== normalise(undated(query.placeholder))) return false;
   }
   if (given(query.name) && !isNamedSo(element, query, reading, true)) return false;
   if (query.name_contains && !contains(nameForQuery(element, query, reading), query.name_contains)) return false;

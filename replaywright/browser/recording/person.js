@@ -40,7 +40,7 @@ function* queriesFor(element, target, reading) {
   const label = target.label ? { role, label: target.label.replace(/[\s:*]+$/, "") } : null;
   const isDeclared = label !== null && isCalled(element, target.label, reading);
   if (isDeclared) yield [label];
-  const placeholder = attr(element, "placeholder");
+  const placeholder = saidOf(element, "placeholder");
   if (placeholder) yield [{ role, placeholder }];
   const isAnchored = !/:nth-of-type|[ ]/.test(target.css);
   if (!role && name) {
