@@ -25,6 +25,8 @@ _SELECTOR: Final = re.compile(r"i?frame\b|[#.\[]")
 _CONTAINER: Final = re.compile(r'(?P<role>[a-z]+)(?: "(?P<name>.*)")?', re.DOTALL)
 _GLYPHS: Final = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
 """Icons of fonts: no name that anybody would write."""
+_FORM: Final = re.compile(r"\b0{2,4}[./:-] ?00\b")
+"""Form of a date or time in a placeholder, where browsers show the moment itself."""
 _EXACTLY: Final = Constant(value=True)
 
 
@@ -85,10 +87,22 @@ def of_target(target: Target, named: frozenset[str]) -> Found | None:
     `named` are the parameters that say which element is meant: they must be in the locator if the recording has them.
     """
     where, said = in_frames(target.frame)
+    target = _without_forms(target)
     found = _by_itself(where, target, named) or _in_its_surroundings(where, target, named) or _by_place(where, target)
     if found is None or said is None or found.comment is not None:
         return found
     return Found(found.locator, said, found.only_visible)
+
+
+def _without_forms(target: Target) -> Target:
+    """Drop a placeholder that is told by the form of its date or time, and the name if that is it."""
+    placeholder = target.attributes.get("placeholder", "")
+    if not _FORM.search(placeholder):
+        return target
+    attributes = {key: value for key, value in target.attributes.items() if key != "placeholder"}
+    return target.model_copy(
+        update={"attributes": attributes, "name": "" if target.name == placeholder else target.name}
+    )
 
 
 def _by_itself(  # noqa: C901, PLR0911 - one after the other

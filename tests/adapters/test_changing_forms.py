@@ -39,7 +39,8 @@ async def test_a_heading_further_down_is_not_of_the_fields_before_it(session: Ch
 
 
 @pytest.mark.parametrize(
-    "query", [{"role": "textbox", "name": "Due"}, {"placeholder": "0000-00-00 00:00", "nth": 2}, {"css": "input", "nth": 3}]
+    "query",
+    [{"role": "textbox", "name": "Due"}, {"placeholder": "0000-00-00 00:00", "nth": 2}, {"css": "input", "nth": 3}],
 )
 async def test_examples_of_the_day_do_not_say_which_field_it_is(
     session: ChromiumSession, site: Site, query: dict[str, object]
@@ -70,7 +71,7 @@ async def test_examples_of_the_day_do_not_say_which_field_it_is(
         ("1,200.50", "1,200.50"),
     ],
 )
-async def test_a_date_or_time_in_a_placeholder_is_told_by_its_form(agent: AgentPage, placeholder: str, said: str) -> None:
+async def test_a_date_in_a_placeholder_is_told_by_its_form(agent: AgentPage, placeholder: str, said: str) -> None:
     await agent.show(f"<input placeholder='{placeholder}'><input aria-label=Other>")
 
     taken = Snapshot.model_validate(await agent.call("replaywright.snapshot({maxMs: 60000})"))

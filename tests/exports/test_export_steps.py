@@ -52,6 +52,15 @@ def asserted(predicate: Mapping[str, Any]) -> list[str]:
             {"tag": "input", "role": "textbox", "attributes": {"placeholder": "Search"}},
             'page.get_by_placeholder("Search", exact=True)',
         ),
+        (
+            {
+                "tag": "input",
+                "role": "textbox",
+                "name": "00/00/0000 00:00",
+                "attributes": {"placeholder": "00/00/0000 00:00", "name": "due"},
+            },
+            "page.locator('[name=\"due\"]')",
+        ),
         ({"tag": "div", "attributes": {"id": "send"}}, 'page.locator("#send")'),
         ({"tag": "div", "attributes": {"id": "react-1a2b"}, "text": "Go"}, 'page.get_by_text("Go", exact=True)'),
         (
