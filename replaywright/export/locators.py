@@ -25,7 +25,7 @@ _SELECTOR: Final = re.compile(r"i?frame\b|[#.\[]")
 _CONTAINER: Final = re.compile(r'(?P<role>[a-z]+)(?: "(?P<name>.*)")?', re.DOTALL)
 _GLYPHS: Final = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
 """Icons of fonts: no name that anybody would write."""
-_FORM: Final = re.compile(r"\b0{2,4}[./:-] ?00\b")
+_FORM: Final = re.compile(r"\b(?:0000|00[./:-] ?00)\b")
 """Form of a date or time in a placeholder, where browsers show the moment itself."""
 _EXACTLY: Final = Constant(value=True)
 

@@ -214,8 +214,10 @@ const saidOf = (element, name) => (name.endsWith("placeholder") ? undated(attr(e
 /** A placeholder with the form of a date or time in its place: many fields show the present one as an example. */
 const undated = (text) => text.replace(DATE_OR_TIME, formOf);
 
-const DATE_OR_TIME = /(?<![\d:/-]|\d\.)(?:\d{1,4}([./-] ?)\d\d?\1\d{1,4}|\d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[ap]m)?)(?![\d:/-]|\.\d)/gi;
-const formOf = (moment) => moment.replace(/ ?[ap]m$/i, "").replace(/\d+/g, (digits) => (digits.length > 2 ? "0000" : "00"));
+const DATES = [/\d{1,4}([./-] ?)\d\d?\1\d{1,4}/, /\d\d?(?:st|nd|rd|th|\.)? \p{L}{3,9}\.?,? \d{4}/, /\p{L}{3,9}\.? \d\d?(?:st|nd|rd|th)?,? \d{4}/];
+const TIME = /\d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[ap]m)?/;
+const DATE_OR_TIME = new RegExp(`(?<![\\d:/-]|\\d\\.)(?:${[...DATES, TIME].map(({ source }) => source).join("|")})(?![\\d:/-]|\\.\\d)`, "giu");
+const formOf = (moment) => moment.replace(/\p{L}+/gu, "").replace(/\d+/g, (digits) => (digits.length > 2 ? "0000" : "00"));
 
 /** Text of the flat tree under an element, CSS content and embedded names included. */
 function nameFromContent(element, context) {
