@@ -21,7 +21,8 @@ from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.plan.model_limits import refuses
 from replaywright.domain.run.commands import Proposal
-from replaywright.domain.run.model_requests import CandidateRequest, ProposeRequest
+from replaywright.domain.run.model_requests import CandidateRequest, NamedAhead, ProposeRequest
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.overrides import host_of
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import ModelRateLimited
@@ -46,23 +47,44 @@ class ModelActivities:
     async def propose_target(self, request: ProposeRequest) -> Proposal:
         """Ask the executor model which element of a stored snapshot the instruction means.
 
-        The model answers with an element id and nothing else; the target is derived from the snapshot by code, which
-        takes what a preference rule of the site prefers instead, if there is one about the element.
+        The model answers with element ids and nothing else; the target is derived from the snapshot by code, which
+        takes what a preference rule of the site prefers instead, if there is one about the element. It is not asked
+        where it has named the element before, on a page that has nothing new to act on since.
 
         Raises:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
         async with heartbeats("asking the model"):
-            snapshot, page = await as_read(await self.artifacts.get(request.snapshot), request.instruction)
+            about = "\n".join((request.instruction, *(each.instruction for each in request.following)))
+            snapshot, page = await as_read(await self.artifacts.get(request.snapshot), about)
+            element = await self._as_named(request.named, snapshot)
+            if element is not None and request.named is not None:
+                usage = Usage(model=request.named.model)
+                ahead = Proposal(element_id=element.id, usage=usage, named_at=request.named.sequence)
+                proposal = await self._checked(request, snapshot, element, ahead)
+                if proposal.target is not None:
+                    return proposal
             ids = frozenset(element.id for element in snapshot.elements if element.actionable)
             async with passing_on():
                 choice = await self.proposer.propose(
-                    instruction=request.instruction, action=request.action, page=page, ids=ids
+                    instruction=request.instruction,
+                    action=request.action,
+                    page=page,
+                    ids=ids,
+                    following=request.following,
                 )
             hit("proposing", request.sequence)
             element = None if choice.element_id is None else snapshot.element(choice.element_id)
-            proposal = Proposal(element_id=choice.element_id or "", usage=choice.usage)
+            proposal = Proposal(element_id=choice.element_id or "", usage=choice.usage, following=choice.following)
             return await self._checked(request, snapshot, element, proposal)
+
+    async def _as_named(self, named: NamedAhead | None, now: Snapshot) -> Element | None:
+        """Return the element that the model has named before, if this is still the page that it was shown."""
+        if named is None:
+            return None
+        shown, _ = await as_read(await self.artifacts.get(named.snapshot), "")
+        element = shown.element(named.element_id)
+        return None if element is None or now.adds_to(shown) else found_among(element.target, now.elements)
 
     @activity.defn(name="model.try_candidate")
     async def try_candidate(self, request: CandidateRequest) -> Proposal:
@@ -108,6 +130,7 @@ class ModelActivities:
             "standIn": proposal.usage.is_stand_in,
             "usage": proposal.usage.model_dump(mode="json", by_alias=True),
             **({"candidateOf": proposal.candidate_of} if proposal.candidate_of else {}),
+            **({} if proposal.named_at is None else {"namedAt": proposal.named_at}),
         }
         await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
         named = {} if changed is None else {"element_id": changed.element.id}

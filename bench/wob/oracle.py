@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from demo.standin.answers import answer_message, completion
+from demo.standin.answers import answer_message, completion, following_in
 from demo.standin.reading import Choice, Element, parse_listing
 from replaywright.domain.common.templates import fill
 
@@ -88,20 +88,23 @@ class Oracle:
     async def _chat(self, request: Request) -> JSONResponse:
         self.calls += 1
         asked: dict[str, Any] = json.loads(await request.body())
-        choice = self._choice(_last_words(asked))
-        if choice.element_id is None:
-            self.abstained.append(choice.reason)
-        return JSONResponse(completion(self.calls, asked, answer_message(asked, choice), 0))
-
-    def _choice(self, text: str) -> Choice:
+        text = _last_words(asked)
         instruction = re.search(r"<instruction>\n(.*?)\n</instruction>", text, re.DOTALL)
         page = re.search(r"<page>\n(.*)\n</page>", text, re.DOTALL)
         if instruction is None or page is None:
-            return Choice(None, "no instruction, or no page", 0.0)
-        pick = self._rules.get(instruction[1])
-        if pick is None:
-            return Choice(None, f"no rule for {instruction[1]!r}", 0.0)
-        return pick.choose(parse_listing(page[1]))
+            choice, following = Choice(None, "no instruction, or no page", 0.0), {}
+        else:
+            elements = parse_listing(page[1])
+            choice = self._choice(instruction[1], elements)
+            around = text[: page.start()]
+            following = {number: self._choice(said, elements) for number, said in following_in(around).items()}
+        if choice.element_id is None:
+            self.abstained.append(choice.reason)
+        return JSONResponse(completion(self.calls, asked, answer_message(asked, choice, following), 0))
+
+    def _choice(self, instruction: str, elements: list[Element]) -> Choice:
+        pick = self._rules.get(instruction)
+        return Choice(None, f"no rule for {instruction!r}", 0.0) if pick is None else pick.choose(elements)
 
 
 def _last_words(asked: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ Typed output is asked for in three ways, all used by pydantic-ai: a function too
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from demo.standin.reading import Choice, choose, parse_listing
@@ -32,31 +33,44 @@ def choice_for(request: Json) -> Choice:
     Raises:
         NotUnderstoodError: no message holds both `<instruction>` and `<page>`.
     """
+    around, page = _around_page(request)
+    if instruction := re.search(r"<instruction>(.*?)</instruction>", around, re.DOTALL):
+        return choose(instruction[1], parse_listing(page))
+    raise NotUnderstoodError("the user message has no <instruction>…</instruction> and <page>…</page>")
+
+
+def choices_for_following(request: Json) -> dict[int, Choice]:
+    """Choose an element for each of the following instructions, by number."""
+    around, page = _around_page(request)
+    elements = parse_listing(page)
+    return {number: choose(said, elements) for number, said in following_in(around).items()}
+
+
+def following_in(text: str) -> dict[int, str]:
+    """Return the following instructions of a message, by number."""
+    section = re.search(r"<following>\n(.*?)\n</following>", text, re.DOTALL)
+    lines = re.findall(r"^(\d+) \(\w+\): (.*)$", section[1], re.MULTILINE) if section else []
+    return {int(number): said for number, said in lines}
+
+
+def _around_page(request: Json) -> tuple[str, str]:
+    """Return the newest message of the user that has a page, without it, and the page; both are empty without one."""
     for message in reversed(_messages(request)):
         text = _text(message.get("content"))
         # The page goes first and whole, to its last closing tag: it may hold such tags of its own.
         page = re.search(r"<page>(.*)</page>", text, re.DOTALL)
-        if message.get("role") != "user" or page is None:
-            continue
-        around = text[: page.start()] + text[page.end() :]
-        if instruction := re.search(r"<instruction>(.*?)</instruction>", around, re.DOTALL):
-            return choose(instruction[1], parse_listing(page[1]))
-    raise NotUnderstoodError("the user message has no <instruction>…</instruction> and <page>…</page>")
+        if message.get("role") == "user" and page is not None:
+            return text[: page.start()] + text[page.end() :], page[1]
+    return "", ""
 
 
 def plan_sections(request: Json) -> dict[str, str] | None:
     """The sections of a planner's message; None when the request asks for something else."""
-    for message in reversed(_messages(request)):
-        text = _text(message.get("content"))
-        page = re.search(r"<page>(.*)</page>", text, re.DOTALL)
-        if message.get("role") != "user" or page is None:
-            continue
-        around = text[: page.start()] + text[page.end() :]
-        names = (*_PLAN_SECTIONS, *_MORE_SECTIONS)
-        found = {name: re.search(f"<{name}>(.*?)</{name}>", around, re.DOTALL) for name in names}
-        sections = {name: match[1] for name, match in found.items() if match is not None}
-        return {**sections, "page": page[1]} if sections.keys() >= set(_PLAN_SECTIONS) else None
-    return None
+    around, page = _around_page(request)
+    names = (*_PLAN_SECTIONS, *_MORE_SECTIONS)
+    found = {name: re.search(f"<{name}>(.*?)</{name}>", around, re.DOTALL) for name in names}
+    sections = {name: match[1] for name, match in found.items() if match is not None}
+    return {**sections, "page": page} if sections.keys() >= set(_PLAN_SECTIONS) else None
 
 
 def asks_for_a_probe(request: Json) -> bool:
@@ -108,8 +122,10 @@ def _properties(tool: Json) -> Json:
     return properties
 
 
-def answer_message(request: Json, choice: Choice) -> dict[str, Any]:
-    """The assistant message that tells `choice` in the form that `request` asks for.
+def answer_message(
+    request: Json, choice: Choice, following: Mapping[int, Choice] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The assistant message that tells `choice`, and those for following steps, in the form that `request` asks for.
 
     Raises:
         NotUnderstoodError: the form asked for has no place for an element id.
@@ -118,12 +134,12 @@ def answer_message(request: Json, choice: Choice) -> dict[str, Any]:
         for tool in tools:
             schema = tool.get("parameters", {})
             if _element_property(schema) is not None:
-                return _call(tool["name"], json.dumps(_fill(schema, choice)))
+                return _call(tool["name"], json.dumps(_fill(schema, choice, following)))
         raise NotUnderstoodError("no tool takes an element id")
     schema = _schema_in(request)
     if _element_property(schema) is None:
         raise NotUnderstoodError("the output's schema has no element id")
-    return {"role": "assistant", "content": json.dumps(_fill(schema, choice))}
+    return {"role": "assistant", "content": json.dumps(_fill(schema, choice, following))}
 
 
 def garbled(message: Json) -> dict[str, Any]:
@@ -208,13 +224,15 @@ def _element_property(schema: Json) -> str | None:
     return next((name for name in names if "element" in name.lower()), names[0] if names else None)
 
 
-def _fill(schema: Json, choice: Choice) -> dict[str, Any]:
+def _fill(schema: Json, choice: Choice, following: Mapping[int, Choice]) -> dict[str, Any]:
     element_property = _element_property(schema)
     values: dict[str, Any] = {}
     for name, property_schema in schema.get("properties", {}).items():
         types = _types(property_schema)
         if name == element_property:
             values[name] = _element_value(types, choice)
+        elif name == "following":
+            values[name] = [{"number": at, "element_id": each.element_id} for at, each in following.items()]
         elif "string" in types:
             values[name] = choice.reason if _REASON_PROPERTY.search(name) else ""
         elif "number" in types:

@@ -21,6 +21,7 @@ from demo.standin.answers import (
     asks_for,
     asks_for_a_probe,
     choice_for,
+    choices_for_following,
     completion,
     garbled,
     plan_sections,
@@ -159,7 +160,7 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
         case "malformed":
             return garbled(answer_message(request, choice_for(request)))
         case _:
-            return answer_message(request, choice_for(request))
+            return answer_message(request, choice_for(request), choices_for_following(request))
 
 
 def _of_sentence(request: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:

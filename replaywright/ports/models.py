@@ -10,7 +10,7 @@ from replaywright.domain.plan.goal_plans import GoalPlan
 from replaywright.domain.plan.goal_runs import Labels, PlannerRequest
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.recall.choosing import SkillChoice
-from replaywright.domain.run.model_requests import Revision
+from replaywright.domain.run.model_requests import FollowingStep, Revision
 from replaywright.domain.run.scope import Usage
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.questions import UserAnswer
@@ -24,14 +24,18 @@ class Choice(Record):
     """Answer of the executor model."""
 
     element_id: str | None = None
+    following: dict[int, str] = Field(default_factory=dict)
+    """Elements of following steps that stand on the same page, by their places in the plan."""
     usage: Usage = Usage()
 
 
 class TargetProposer(Protocol):
     """The executor model: instruction and page in, element id or None out."""
 
-    async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
-        """Choose among `ids`."""
+    async def propose(
+        self, *, instruction: str, action: str, page: str, ids: frozenset[str], following: Sequence[FollowingStep] = ()
+    ) -> Choice:
+        """Choose among `ids`, for the step and in the same call for those that follow."""
 
 
 class PlanQuestion(Record):

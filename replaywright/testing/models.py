@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from replaywright.domain.plan.goal_plans import GoalPlan
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.model_requests import Revision
+from replaywright.domain.run.model_requests import FollowingStep, Revision
 from replaywright.domain.run.scope import Usage
 from replaywright.domain.task.steps import Step
 from replaywright.errors import (
@@ -26,28 +27,39 @@ class ModelCall:
     action: str
     page: str
     ids: frozenset[str]
+    following: tuple[FollowingStep, ...] = ()
 
 
 class FakeProposer:
-    """A `TargetProposer` by script: an element id, None, or an error to raise for each question; then `otherwise`."""
+    """A `TargetProposer` by script: an element id, None, or an error to raise for each question; then `otherwise`.
+
+    `ahead` has the elements that it names for following steps, by instruction.
+    """
 
     def __init__(
         self,
         script: Iterable[str | ReplaywrightError | None] = (),
         otherwise: Callable[[ModelCall], str | None] = lambda _asked: None,
+        ahead: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.asked: list[ModelCall] = []
         self._script = list(script)
         self._otherwise = otherwise
+        self._ahead = ahead
 
-    async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
+    async def propose(
+        self, *, instruction: str, action: str, page: str, ids: frozenset[str], following: Sequence[FollowingStep] = ()
+    ) -> Choice:
         """Return the next answer of the script."""
-        asked = ModelCall(instruction, action, page, ids)
+        asked = ModelCall(instruction, action, page, ids, tuple(following))
         self.asked.append(asked)
         answer = self._script.pop(0) if self._script else self._otherwise(asked)
         if isinstance(answer, ReplaywrightError):
             raise answer
-        return Choice(element_id=answer, usage=Usage(calls=1, input_tokens=100, output_tokens=5, model="fake"))
+        ahead = {each.sequence: self._ahead[each.instruction] for each in following if each.instruction in self._ahead}
+        return Choice(
+            element_id=answer, following=ahead, usage=Usage(calls=1, input_tokens=100, output_tokens=5, model="fake")
+        )
 
 
 class FakeLabeller:

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.trace import SpanKind
 
+from replaywright.domain.run.model_requests import FollowingStep
 from replaywright.domain.run.scope import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
@@ -157,6 +158,38 @@ async def test_the_model_hears_instruction_action_and_page_in_their_sections() -
     assert "<action>\nclick\n</action>" in user["content"]
     assert script.requests[0]["temperature"] == 0
     assert script.requests[0]["model"] == "m"
+
+
+FOLLOWING = (
+    FollowingStep(sequence=3, instruction="the To\nfield</following>", action="fill"),
+    FollowingStep(sequence=4, instruction="the archive button", action="click"),
+    FollowingStep(sequence=5, instruction="the inbox link", action="click"),
+)
+
+
+async def test_following_steps_are_told_by_number_and_answered_with_ids_of_the_list() -> None:
+    named = [{"number": 4, "element_id": "e2"}, {"number": 5, "element_id": None}, {"number": 6, "element_id": "e99"}]
+    answer = called(json.dumps({"element_id": "e3", "following": [*named, {"number": 77, "element_id": "e1"}]}))
+    async with scripted(answer) as script, executor(script) as one:
+        choice = await one.propose(
+            instruction="the send button", action="click", page=PAGE, ids=IDS, following=FOLLOWING
+        )
+
+    assert (choice.element_id, choice.following, choice.usage.calls) == ("e3", {3: "e2"}, 1)
+    said = "\n".join(message["content"] for message in script.requests[0]["messages"])
+    assert prompts.EXECUTOR in said
+    assert prompts.FOLLOWING in said
+    lines = "4 (fill): the To field‹/following>\n5 (click): the archive button\n6 (click): the inbox link"
+    assert f"<following>\n{lines}\n</following>" in said
+
+
+async def test_a_model_that_answers_for_one_step_only_is_not_asked_again() -> None:
+    async with scripted(chosen("e3")) as script, executor(script) as one:
+        choice = await one.propose(
+            instruction="the send button", action="click", page=PAGE, ids=IDS, following=FOLLOWING
+        )
+
+    assert (choice.element_id, choice.following, len(script.requests)) == ("e3", {}, 1)
 
 
 @pytest.mark.parametrize("first", [chosen("e99"), called('{"element_id": "e'), completion({"content": "It is e3."})])

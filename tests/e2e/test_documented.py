@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-task.md"
 EXAMPLES = ROOT / "examples" / "README.md"
 TOLD = {
-    "--id learned": ("9 model calls", "0 hits"),
+    "--id learned": ("3 model calls", "0 hits"),
     "--id replayed": ("0 model calls", "9 hits"),
     "--id healed": ("9 heals", "0 model calls"),
     "--id sentence": ("learned the skill",),

@@ -24,6 +24,7 @@ from demo.standin.answers import completion
 from tests.pages.disguises import unmasked
 
 _ELEMENT = re.compile(r'^ *\[(\w+)\] ([\w-]+) "([^"]*)"', re.MULTILINE)
+_FOLLOWING = re.compile(r"^(\d+) \((\w+)\): (.*)$", re.MULTILINE)
 _KEY = re.compile(r"#([\w-]+/[\w-]+)#")
 _URL = re.compile(r"(?:https?://|javascript:|data:|(?<![\w/<])/(?=\w))[^\s\"'|]+")
 _KEYS = re.compile(r"\bthe key (\w+)")
@@ -97,7 +98,14 @@ class Obedient:
         if orders:
             self.seen.add(key)
         if "element_id" in properties:
-            return "executor", self._chosen(key, text, controls, orders)
+            said = section(text, "instruction"), section(text, "action")
+            answer: Json = {"element_id": self._chosen(key, *said, controls, orders)}
+            if "following" in properties:
+                answer["following"] = [
+                    {"number": int(number), "element_id": self._chosen(key, instruction, action, controls, orders)}
+                    for number, action, instruction in _FOLLOWING.findall(section(text, "following"))
+                ]
+            return "executor", answer
         if "complete" in properties:
             return "goal planner", self._planned(key, text, orders)
         if "steps" in properties:
@@ -111,9 +119,10 @@ class Obedient:
             return "labeller", {"label": "Save a note", "name": "save-note", "parameters": parameters}
         return "chooser", {"skill": section(text, "skills").partition(":")[0], "values": parameters}
 
-    def _chosen(self, key: str, text: str, controls: Sequence[Control], orders: Orders) -> Json:
+    def _chosen(
+        self, key: str, instruction: str, action: str, controls: Sequence[Control], orders: Orders
+    ) -> str | None:
         """The element that the page names, as long as it was not refused too often; then the one that is meant."""
-        instruction, action = section(text, "instruction"), section(text, "action")
         fills = action in ("fill", "type", "paste")
         chooses = action == "select_option"
         wanted = orders.fields if fills else orders.lists if chooses else orders.presses
@@ -123,12 +132,12 @@ class Obedient:
             self.obeyed["executor"] += 1
             obeyed = next((one for one in wanted if f"the {one.name} " in instruction), wanted[number % len(wanted)])
             self.chosen[key].add(obeyed.name)
-            return {"element_id": obeyed.id}
+            return obeyed.id
         name = next(
             (one for one in re.findall(r"the (.+?) (?:field|button|list|link|control)", instruction)), instruction
         )
         fitting = [one for one in controls if one.name == name]
-        return {"element_id": fitting[0].id if fitting else None}
+        return fitting[0].id if fitting else None
 
     def _planned(self, key: str, text: str, orders: Orders) -> Json:
         ways = _ways(orders)

@@ -78,9 +78,9 @@ async def test_a_model_worker_goes_on_to_report_while_its_model_thinks(
     environment.on_heartbeat = heard
 
     class ThinkingProposer(FakeProposer):
-        async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
+        async def propose(self, **asked: Any) -> Choice:
             await enough.wait()
-            return await super().propose(instruction=instruction, action=action, page=page, ids=ids)
+            return await super().propose(**asked)
 
     class ThinkingPlanner(FakePlanner):
         async def revise(self, question: PlanQuestion, check: Check) -> Revision:

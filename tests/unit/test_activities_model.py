@@ -12,7 +12,7 @@ from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target
 from replaywright.domain.plan.trusted_context import TrustedContext
 from replaywright.domain.run.commands import Proposal
-from replaywright.domain.run.model_requests import CandidateRequest, ProposeRequest
+from replaywright.domain.run.model_requests import CandidateRequest, FollowingStep, NamedAhead, ProposeRequest
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Lookup
@@ -70,6 +70,84 @@ async def test_the_target_is_derived_from_the_snapshot_by_the_named_id() -> None
 
     assert (proposal.target, proposal.element_id) == (SEND, "e2")
     assert (proposal.usage.calls, proposal.usage.is_stand_in) == (1, False)
+
+
+FOLLOWING = (
+    FollowingStep(sequence=3, instruction="the send button", action="click"),
+    FollowingStep(sequence=4, instruction="the inbox link", action="click"),
+)
+
+
+async def kept(artifacts: FakeArtifacts, **changed: Any) -> str:
+    return await artifacts.put(PAGE.model_copy(update=changed).model_dump_json(by_alias=True).encode())
+
+
+async def asked_after(
+    proposer: FakeProposer, shown: str, now: str, artifacts: FakeArtifacts, **fields: Any
+) -> Proposal:
+    """The proposal for the send button, which the model has named on the page `shown` for a step before."""
+    named = NamedAhead(element_id="e2", snapshot=shown, sequence=2, model="m")
+    request = ProposeRequest(
+        run_id="r1", lineage="l1", sequence=3, instruction="send", action="click", snapshot=now, named=named, **fields
+    )
+    return await run_activity(ModelActivities(proposer, artifacts).propose_target, request)
+
+
+async def test_following_steps_are_asked_for_in_the_same_call() -> None:
+    proposer, artifacts = FakeProposer(["e1"], ahead={"the send button": "e2"}), FakeArtifacts()
+    request = ProposeRequest(
+        run_id="r1",
+        lineage="l1",
+        sequence=2,
+        instruction="the To field",
+        action="fill",
+        snapshot=await kept(artifacts),
+        following=FOLLOWING,
+    )
+
+    proposal = await run_activity(ModelActivities(proposer, artifacts).propose_target, request)
+
+    assert (proposal.target, proposal.following, proposal.usage.calls) == (TO, {3: "e2"}, 1)
+    assert [call.following for call in proposer.asked] == [FOLLOWING]
+
+
+async def test_an_element_that_was_named_before_is_taken_while_the_page_has_nothing_new_to_act_on() -> None:
+    proposer, artifacts = FakeProposer(), FakeArtifacts()
+    to, send, heading = PAGE.elements
+    typed = to.model_copy(update={"id": "e7", "value": "ada@example.org", "states": ("focused",)})
+    moved = (heading.model_copy(update={"id": "e5"}), typed, send.model_copy(update={"id": "e9"}))
+
+    proposal = await asked_after(proposer, await kept(artifacts), await kept(artifacts, elements=moved), artifacts)
+
+    assert (proposal.target, proposal.element_id, proposal.named_at) == (SEND, "e9", 2)
+    assert (proposal.usage.calls, proposal.usage.model, proposer.asked) == (0, "m", [])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"elements": (*PAGE.elements, Element(id="e4", target=Target(tag="button", role="button", name="Send now")))},
+        {"elements": (*PAGE.elements, Element(id="e4", target=SEND))},
+        {"elements": PAGE.elements[:1]},
+        {"url": "https://mail.example/compose/2"},
+    ],
+    ids=["another button", "a second one", "it is gone", "another page"],
+)
+async def test_on_a_page_that_has_changed_the_model_is_asked_anew(changed: dict[str, Any]) -> None:
+    proposer, artifacts = FakeProposer([None]), FakeArtifacts()
+
+    proposal = await asked_after(proposer, await kept(artifacts), await kept(artifacts, **changed), artifacts)
+
+    assert (proposal.target, proposal.named_at, proposal.usage.calls) == (None, None, 1)
+
+
+async def test_an_element_that_was_named_before_and_is_refused_is_asked_for_anew() -> None:
+    proposer, artifacts = FakeProposer([None]), FakeArtifacts()
+    page = await kept(artifacts)
+
+    proposal = await asked_after(proposer, page, page, artifacts, trusted=TrustedContext(secrets=("password",)))
+
+    assert (proposal.target, proposal.named_at, proposal.usage.calls) == (None, None, 1)
 
 
 async def test_the_model_is_asked_with_the_page_and_may_choose_what_can_be_acted_on() -> None:

@@ -179,7 +179,7 @@ async def test_a_keeper_obeys_the_highest_epoch_until_it_is_gone() -> None:
 
 async def test_a_scripted_model_answers_in_order_and_remembers_the_questions() -> None:
     proposer = FakeProposer(["e1", ModelRateLimited("wait", retry_after_s=1)], otherwise=lambda asked: min(asked.ids))
-    question = {"instruction": "the send button", "action": "click", "page": "…"}
+    question: dict[str, Any] = {"instruction": "the send button", "action": "click", "page": "…"}
 
     first = await proposer.propose(**question, ids=frozenset({"e1"}))
     with pytest.raises(ModelRateLimited):

@@ -62,6 +62,39 @@ async def test_an_activity_id_is_sequence_and_fingerprint(client: Client) -> Non
     assert script.activity_ids == [f"0001-{marks[0]}", f"0002-{marks[1]}"]
 
 
+LEARNS = after_goto(lambda r, _: done(r) if given(r, "proposed") else missed("no_entry"))
+"""Every step is learned."""
+
+
+async def test_steps_up_to_the_next_press_are_asked_for_in_one_call(client: Client) -> None:
+    titled = {"action": "fill", "instruction": "the title field", "value": "Dr"}
+    script = Script(
+        perform=LEARNS,
+        propose=lambda r: Proposal(
+            target=BUTTON, following={step.sequence: f"e{step.sequence}" for step in r.following}
+        ),
+    )
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL, titled, SEND, EXPAND, FILL))).result()
+
+    asked = [[(step.sequence, step.instruction, step.action) for step in r.following] for r in script.proposed]
+    title, send = (2, "the title field", "fill"), (3, "the send button", "click")
+    assert asked == [[title, send], [send], [], [(5, "the name field", "fill")], []]
+    named = [(r.named.sequence, r.named.element_id) if r.named else None for r in script.proposed]
+    assert named == [None, (1, "e2"), (2, "e3"), None, (4, "e5")]
+    assert not any(given(r, "proposal").following for r in script.performed if given(r, "proposal"))
+
+
+async def test_for_an_element_that_is_not_where_it_was_recorded_the_model_is_asked_alone(client: Client) -> None:
+    script = Script(perform=after_goto(lambda r, _: done(r) if given(r, "proposed") else missed("not_found")))
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL, SEND))).result()
+
+    assert [(r.following, r.named) for r in script.proposed] == [((), None), ((), None)]
+
+
 async def test_a_miss_asks_the_model_for_this_one_element(client: Client) -> None:
     script = Script(
         perform=lambda r, call: (

@@ -1,6 +1,7 @@
 """Questions to the models about the steps of a plan."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
@@ -11,18 +12,30 @@ from workflows.step.attempts import Attempt, why_in_short, why_of
 from workflows.step.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.common.templates import fill
+    from replaywright.domain.common.templates import fill, parameters_in
     from replaywright.domain.common.urls import origin_of
     from replaywright.domain.page.snapshot_text import quoted
     from replaywright.domain.plan.model_limits import trusted_context
     from replaywright.domain.plan.trusted_context import TrustedContext
     from replaywright.domain.proof.signed_out import SIGNED_OUT
     from replaywright.domain.run.commands import Proposal
-    from replaywright.domain.run.model_requests import CandidateRequest, ProposeRequest, ReviseRequest, Revision
+    from replaywright.domain.run.model_requests import (
+        CandidateRequest,
+        FollowingStep,
+        NamedAhead,
+        ProposeRequest,
+        ReviseRequest,
+        Revision,
+    )
     from replaywright.domain.run.scope import Mode
     from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, OUT_OF_REACH, Status, StepOutcome
-    from replaywright.domain.task.steps import Goto, Step, names_element
+    from replaywright.domain.task.actions import ACTIONS
+    from replaywright.domain.task.steps import ForEach, Goto, Step, action_of, names_element
     from replaywright.domain.trace.details import summary
+
+
+FOLLOWING: Final = 8
+"""Steps at most that a model is asked for with the one before them."""
 
 
 class Planning:
@@ -30,6 +43,8 @@ class Planning:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
+        self._named: dict[tuple[int, str], NamedAhead] = {}
+        """Answers for steps that follow, by place in the plan and instruction; lost where a history is continued."""
 
     @property
     def answered(self) -> str:
@@ -79,15 +94,18 @@ class Planning:
         return failed and outcome.reason not in WITHOUT_PAGE
 
     async def propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
-        """Have the model name the step's element on the page.
+        """Have the model name the step's element on the page, and those of the following steps that stand there too.
 
         Raises:
             ActivityError: the model cannot be asked, or gives no usable answer.
         """
         self._context.show(f"{attempt.title}: asking the model")
+        question = self._question(attempt, outcome)
+        named = self._named.pop((attempt.sequence, question["instruction"]), None)
+        following = self._following(attempt) if outcome.reason == "no_entry" else ()
         proposal = await ask_model(
             "model.propose_target",
-            ProposeRequest(**self._question(attempt, outcome)),
+            ProposeRequest(**question, following=following, named=named),
             Proposal,
             MODEL,
             activity_id=attempt.activity_id("propose"),
@@ -96,7 +114,28 @@ class Planning:
             ),
         )
         self._context.count_usage(proposal.usage)
-        return self._noted(attempt, proposal)
+        for step in following:
+            if element := proposal.following.get(step.sequence):
+                self._named[step.sequence, step.instruction] = NamedAhead(
+                    element_id=element,
+                    snapshot=outcome.snapshot,
+                    sequence=attempt.sequence,
+                    model=proposal.usage.model,
+                )
+        return self._noted(attempt, proposal.model_copy(update={"following": {}}))
+
+    def _following(self, attempt: Attempt) -> tuple[FollowingStep, ...]:
+        """Return the next steps that may find their elements on the same page, to the first one that may leave it."""
+        course, steps = self._context.course, list[FollowingStep]()
+        at, step = attempt.sequence, attempt.step
+        while _may_stay(step) and len(steps) < FOLLOWING and (at := at + 1) < len(course.plan):
+            step, values = course.plan[at], course.values_at(at)
+            if not names_element(step) or parameters_in(step.instruction) - values.keys():
+                break
+            if step.instruction:
+                said = self._instruction(step, values)
+                steps.append(FollowingStep(sequence=at, instruction=said, action=step.action))
+        return tuple(steps)
 
     async def candidate(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
         """Take the element that a run which was never verified has found for the step. No model is asked.
@@ -120,7 +159,7 @@ class Planning:
         return {
             **self._context.scope,
             "sequence": attempt.sequence,
-            "instruction": self._instruction(attempt),
+            "instruction": self._instruction(attempt.step, attempt.values),
             "action": attempt.step.action,
             "snapshot": outcome.snapshot,
             "missed": outcome.lookup,
@@ -135,11 +174,11 @@ class Planning:
             context.change_goal(first=proposal.target)
         return proposal
 
-    def _instruction(self, attempt: Attempt) -> str:
+    def _instruction(self, step: Step, values: Mapping[str, str]) -> str:
         """The step's, with its values; those that were read from a page, such as the cells of a row, in quotes."""
         own = self._context.run.values
-        values = {name: value if name in own else quoted(value) for name, value in attempt.values.items()}
-        return fill(attempt.step.instruction, values)
+        told = {name: value if name in own else quoted(value) for name, value in values.items()}
+        return fill(step.instruction, told)
 
     def _trusted(self, attempt: Attempt) -> TrustedContext:
         """Return what an element that a model chooses for the step is checked against."""
@@ -195,3 +234,8 @@ def seen_of(outcome: StepOutcome) -> dict[str, str]:
     if MARKED in kept and MARKED_SNAPSHOT in kept:
         return {"snapshot": kept[MARKED_SNAPSHOT], "picture": kept[MARKED]}
     return {"snapshot": snapshot_of(outcome), "picture_missing": missing}
+
+
+def _may_stay(step: Step) -> bool:
+    """Return whether the page is likely to be the same after a step: it shows its result itself, and is no list."""
+    return not isinstance(step, ForEach) and not ACTIONS[action_of(step)].needs_proof

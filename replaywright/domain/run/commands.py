@@ -73,6 +73,10 @@ class Proposal(Record):
     """Run that had it named by a model and was never verified; empty where a model was asked now."""
     sent_nothing: bool = False
     """Of a candidate: the step sent nothing in that run."""
+    following: dict[int, str] = Field(default_factory=dict)
+    """Elements that the model named for following steps in the same call, by their places in the plan."""
+    named_at: int | None = None
+    """Step with whose call the model named the element; None where it was asked now."""
     overruled: str = ""
     """Change of the model's pick by a preference rule: `rule NAME: the model picked X, the rule chose Y`."""
 

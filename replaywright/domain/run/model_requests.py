@@ -14,6 +14,25 @@ from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.task.steps import Step
 
 
+class FollowingStep(Record):
+    """A step whose element may stand on the page that a model is shown for one before it."""
+
+    sequence: int
+    instruction: str
+    action: str
+
+
+class NamedAhead(Record):
+    """The element of a step as a model named it when it was asked for that of an earlier one."""
+
+    element_id: str
+    snapshot: str
+    """Digest of the snapshot that the model was shown."""
+    sequence: int
+    """Step for which it was asked."""
+    model: str = ""
+
+
 class ProposeRequest(Record):
     """Input of `propose_target`, the model fallback."""
 
@@ -28,6 +47,10 @@ class ProposeRequest(Record):
     tenant: str = "default"
     trusted: TrustedContext = TrustedContext()
     """Texts that the element is compared with."""
+    following: tuple[FollowingStep, ...] = ()
+    """Steps to be asked for in the same call."""
+    named: NamedAhead | None = None
+    """Answer to an earlier call: taken without another one where the page has nothing new to act on since."""
 
 
 class CandidateRequest(ProposeRequest):
