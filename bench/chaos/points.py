@@ -10,7 +10,7 @@ from bench.message_site.behaviours import Behaviour
 from replaywright.killpoints import POINTS as OF_STEP
 from replaywright.killpoints import RUN_POINTS
 
-FILL, SEND = 2, 3
+FIRST, FILL, SEND = 1, 2, 3
 """Indexes of steps of the task."""
 
 
@@ -74,7 +74,7 @@ POINTS = {
         Point("fill_acted", "acted", "in a step that may be repeated, after its input", sequence=FILL),
         Point("fill_returned", "returned", "after a step that may be repeated, before it is told", sequence=FILL),
         Point("promoting", "promoting", "making active what was learned", sequence=None),
-        Point("proposing", "proposing", "a model call was paid", sequence=FILL, learns=True),
+        Point("proposing", "proposing", "a model call was paid", sequence=FIRST, learns=True),
     )
 }
 ALL_POINTS, ALL_FAULTS = tuple(POINTS), tuple(FAULTS)
