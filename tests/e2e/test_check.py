@@ -174,7 +174,7 @@ def test_what_was_learned_with_a_model_is_checked_elsewhere_without_one(machine:
         )
         booked = [each["who"] for each in preview.booked]
 
-    assert json.loads(learned.stdout)["totals"]["usage"]["calls"] == 3
+    assert json.loads(learned.stdout)["totals"]["usage"]["calls"] == 1
     assert (imported.returncode, exported.returncode, exported.stderr.count("is recorded for")) == (0, 0, 0)
     assert without.returncode == 1
     assert "failure no_entry" in outcomes(machine.results("without.xml")["book"])
