@@ -51,6 +51,16 @@ def test_a_step_is_shown_with_all_that_was_tried_and_what_lay_in_between() -> No
     assert step.usage == Usage(calls=1, input_tokens=90, output_tokens=10, model="m", priced=1, cost_usd=0.25)
 
 
+def test_an_element_that_was_named_with_an_earlier_step_says_so() -> None:
+    usage = {"calls": 0, "model": "m"}
+    told = {"kind": "propose", "at": 102, "sequence": 3, "elementId": "e4", "namedAt": 1, "usage": usage}
+
+    [step] = run_view(FACTS, [line(3, 101), told, line(3, 103, usage=usage)]).steps
+
+    assert step.events[0].title == "The model, when it was asked for step 2, named the element"
+    assert (step.usage.calls, step.usage.model) == (0, "m")
+
+
 def test_the_call_of_a_model_is_counted_once_where_step_and_proposal_both_tell_of_it() -> None:
     usage = {"calls": 1, "inputTokens": 90}
     asked = {"kind": "propose", "at": 102, "sequence": 0, "elementId": "e4", "usage": usage}

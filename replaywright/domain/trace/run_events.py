@@ -44,7 +44,9 @@ def _propose(line: _Line) -> _Told:
     why = _words(line, "why")
     asked = f"the element was not known: {why}" if why else ""
     run = text_in(line, "candidateOf")
-    whose = f"The run {run}, which was never verified," if run else "The model"
+    before = line.get("namedAt")
+    model = f"The model, when it was asked for step {before + 1}," if isinstance(before, int) else "The model"
+    whose = f"The run {run}, which was never verified," if run else model
     if refused := text_in(line, "refused"):
         return "model", f"{whose} named an element that was refused", (asked, refused), True
     if element := text_in(line, "elementId"):
