@@ -78,6 +78,9 @@ FOLLOWING = (
 )
 
 
+MENU = Target(tag="button", role="button", name="Send later")
+
+
 async def kept(artifacts: FakeArtifacts, **changed: Any) -> str:
     return await artifacts.put(PAGE.model_copy(update=changed).model_dump_json(by_alias=True).encode())
 
@@ -128,15 +131,19 @@ async def test_an_element_that_was_named_before_is_taken_while_the_page_has_noth
     [
         {"elements": (*PAGE.elements, Element(id="e4", target=Target(tag="button", role="button", name="Send now")))},
         {"elements": (*PAGE.elements, Element(id="e4", target=SEND))},
+        {"elements": (*PAGE.elements[:2], Element(id="e4", target=MENU))},
         {"elements": PAGE.elements[:1]},
         {"url": "https://mail.example/compose/2"},
     ],
-    ids=["another button", "a second one", "it is gone", "another page"],
+    ids=["another button", "a second one", "a menu is open", "it is gone", "another page"],
 )
 async def test_on_a_page_that_has_changed_the_model_is_asked_anew(changed: dict[str, Any]) -> None:
     proposer, artifacts = FakeProposer([None]), FakeArtifacts()
 
-    proposal = await asked_after(proposer, await kept(artifacts), await kept(artifacts, **changed), artifacts)
+    closed = (*PAGE.elements, Element(id="e4", target=MENU, visible=False))
+    shown, now = await kept(artifacts, elements=closed), await kept(artifacts, **changed)
+
+    proposal = await asked_after(proposer, shown, now, artifacts)
 
     assert (proposal.target, proposal.named_at, proposal.usage.calls) == (None, None, 1)
 

@@ -10,11 +10,6 @@ from replaywright.domain.page.targets import FrameStep, Target
 _TELLING_STATES = frozenset({"disabled", "focused"})
 
 
-def _called(target: Target) -> tuple[tuple[FrameStep, ...], str, str, str]:
-    """Return how an element is told to whoever looks for it: frame, role, name and label."""
-    return target.frame, target.role or target.tag, target.name or target.text, target.label
-
-
 class Element(Record):
     """A snapshot element that can be acted on or read."""
 
@@ -57,16 +52,18 @@ class Snapshot(Record):
         Two snapshots with the same controls are one page to whoever looks for an element; texts and values may differ.
         """
         acting = (element for element in self.elements if element.actionable and element.visible)
-        return tuple((*_called(element.target), _TELLING_STATES.intersection(element.states)) for element in acting)
+        return tuple(
+            (of.frame, of.role or of.tag, of.name or of.text, of.label, _TELLING_STATES.intersection(element.states))
+            for element in acting
+            for of in (element.target,)
+        )
 
     def adds_to(self, earlier: "Snapshot") -> bool:
-        """Return whether there is more to act on than in an `earlier` snapshot, or this is another page.
+        """Return whether more can be seen and acted on than in an `earlier` snapshot, or this is another page.
 
         Less may be there; texts, values and states may differ.
         """
-        before, now = (
-            Counter(_called(each.target) for each in of.elements if each.actionable) for of in (earlier, self)
-        )
+        before, now = (Counter(control[:-1] for control in of.controls) for of in (earlier, self))
         return self.url != earlier.url or not now <= before
 
     def element(self, element_id: str) -> Element | None:
