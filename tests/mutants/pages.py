@@ -22,6 +22,22 @@ PAGES = (
         (_HOSTILE, _MODEL + "test_a_candidate_is_refused_as_a_model_s_pick_would_be"),
     ),
     Mutant(
+        "answer for another page",
+        "an element that a model named for a later step is taken only while its page has nothing new to act on",
+        "ModelActivities._as_named",
+        "element is None or now.adds_to(shown)",
+        "element is None",
+        (_MODEL + "test_on_a_page_that_has_changed_the_model_is_asked_anew",),
+    ),
+    Mutant(
+        "unseen entries not new",
+        "what was there unseen and can be seen now is new to act on",
+        "Snapshot.controls",
+        "if element.actionable and element.visible",
+        "if element.actionable",
+        (_MODEL + "test_on_a_page_that_has_changed_the_model_is_asked_anew",),
+    ),
+    Mutant(
         "candidate given twice",
         "what an unverified run found is given to one attempt only",
         "candidates.lua",
