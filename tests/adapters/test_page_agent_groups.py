@@ -32,6 +32,21 @@ def groups(elements: tuple[Element, ...]) -> dict[str, set[int]]:
     return found
 
 
+@pytest.mark.parametrize("people", [2, 6])
+async def test_rows_of_a_grid_that_differ_in_their_class_are_rows(agent: AgentPage, people: int) -> None:
+    def row(name: str, at: int) -> str:
+        cells = f"<div role=gridcell><input type=checkbox aria-label=Select></div><div role=gridcell>{name}</div>"
+        return f"<div role=row class='{'even' if at % 2 else 'odd'} row'>{cells}</div>"
+
+    names = [f"Person {at}" for at in range(people)]
+    await agent.show(f"<div role=grid>{''.join(row(name, at) for at, name in enumerate(names))}</div>")
+
+    boxes = [one for one in (await snapshot(agent)).elements if one.target.role == "checkbox"]
+
+    assert [box.target.row for box in boxes] == [(name,) for name in names]
+    assert [box.group_item for box in boxes] == (list(range(1, 7)) if people == 6 else [0, 0])
+
+
 async def test_rows_of_a_table_are_one_group_and_all_their_controls_are_described(agent: AgentPage) -> None:
     await agent.show(f"<h1>People</h1>{TABLE}<button>Add</button>")
 

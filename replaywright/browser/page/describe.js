@@ -304,6 +304,8 @@ const flatParentIn = (element, reading) => reading.parent(element);
 const isWrittenIn = (element) => isEditable(element) || isList(element);
 const isBefore = (element, other) => compareNodes(element, other) === Node.DOCUMENT_POSITION_FOLLOWING;
 
+const roleAttribute = (element) => attr(element, "role");
+
 /** Tag and first class of an element: what stands side by side and is alike in them is of one kind. */
 function likeness(element) {
   const classes = attr(element, "class");
@@ -334,7 +336,7 @@ function isRepeated(element, reading) {
   const block = tag === "div" || tag === "section";
   if (tag !== "tr" && tag !== "article" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
   // Of the panels behind tabs one is shown at a time: rows are seen side by side.
-  const alike = siblingsAlike(element).filter((other) => !block || reading.isShown(other)), like = alike.length;
+  const alike = siblingsAlike(element, role === "row" ? roleAttribute : likeness).filter((other) => !block || reading.isShown(other)), like = alike.length;
   if (tag === "tr") return like >= 1 || isDataRow(element);
   if (rowLike) return like >= 1;
   const least = tag === "article" ? 1 : 2;

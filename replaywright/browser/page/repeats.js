@@ -18,8 +18,9 @@ function kindOf(element) {
   const role = attr(element, "role");
   const inside = firstElementOf(element);
   if (RECORD_TAGS.has(tag) || RECORD_ROLES.has(role)) {
-    // Every second row of a table may have a class of its own.
-    return tag === "tr" ? `tr|${role}|${inside ? tagOf(inside) : ""}` : `${likeness(element)}|${role}|`;
+    // Every second row of a table or grid may have a class of its own.
+    if (tag === "tr") return `tr|${role}|${inside ? tagOf(inside) : ""}`;
+    return role === "row" ? `${tag}|row|${inside ? attr(inside, "role") : ""}` : `${likeness(element)}|${role}|`;
   }
   if (tag.includes("-")) return tag;
   return inside && BLOCK_TAGS.has(tag) && (tag !== "div" || has(element, "class")) ? `${likeness(element)}|${role}|${tagOf(inside)}` : "";
