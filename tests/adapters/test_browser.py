@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from replaywright.browser.devtools.attach import ChromiumBrowsers
+from replaywright.browser.reading import snapshots
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshot_text import snapshot_text
@@ -343,6 +344,22 @@ async def test_an_unknown_element_is_a_miss_with_a_snapshot(session: ChromiumSes
     assert report.snapshot is not None
     assert 'button "Send"' in snapshot_text(report.snapshot)
     assert await untouched(session)
+
+
+async def test_a_page_whose_scripts_are_busy_is_read_within_the_time_of_the_step(
+    session: ChromiumSession, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "FRAME_TIMEOUT_S", 0.3)
+    await opened(session, site, "browser_one.html")
+    await session.tabs.current.page.evaluate(
+        "setTimeout(() => { for (const end = Date.now() + 2000; Date.now() < end; ); })"
+    )
+
+    report = await session.perform(work("click"))
+
+    assert report.lookup.reason == "no_entry"
+    assert report.snapshot is not None
+    assert 'button "Send"' in snapshot_text(report.snapshot)
 
 
 @pytest.mark.parametrize("query", ["", "?bar"])

@@ -47,18 +47,26 @@ class _Reading:
     """Number of repetitions so far: their ids are made distinct across documents."""
 
 
-async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = None, notes: bool = True) -> Snapshot:
+async def take(
+    tab: Tab,
+    secrets: Sequence[str] = (),
+    *,
+    about: str | None = None,
+    notes: bool = True,
+    patience_s: float = FRAME_TIMEOUT_S,
+) -> Snapshot:
     """Return the snapshot of `tab`, its frames in place, without values that contain one of `secrets`.
 
     With `about` (an instruction with its values) the snapshot is for a reader of that instruction: in long repetitions,
     items off the screen which it does not name are only counted, and elements beyond the text form's lines are left out
     with a note. Without it, the snapshot is complete. Only with `notes` the browser is asked for closed shadow roots.
+    A top document that is busy is waited for, up to `patience_s`.
 
     Raises:
         CdpFailed: the top document does not answer.
     """
     script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
-    snapshot, _ = await _taken(tab, secrets, script, notes=notes)
+    snapshot, _ = await _taken(tab, secrets, script, notes=notes, patience_s=patience_s)
     return snapshot
 
 
@@ -74,12 +82,12 @@ async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot
 
 
 async def _taken(
-    tab: Tab, secrets: Sequence[str], script: str, *, notes: bool = True
+    tab: Tab, secrets: Sequence[str], script: str, *, notes: bool = True, patience_s: float = FRAME_TIMEOUT_S
 ) -> tuple[Snapshot, list[tuple[Frame, str]]]:
     if tab.main not in tab.worlds():
         raise CdpFailed("Runtime.evaluate", "the page has no document")
     await listeners.tell(tab, tab.main)
-    top = _Part(tab.main, await tab.call(tab.main, script, timeout_s=FRAME_TIMEOUT_S))
+    top = _Part(tab.main, await tab.call(tab.main, script, timeout_s=patience_s))
     await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S, notes=notes)
     reading = _Reading()
     _put_together(top, (), reading)

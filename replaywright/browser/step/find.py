@@ -489,8 +489,9 @@ class Finder:
         return snapshot
 
     async def _read(self, about: str | None = None, *, notes: bool = True) -> Snapshot | None:
+        typed, patience_s = self._step.environment.typed, max(snapshots.FRAME_TIMEOUT_S, self._deadline.left())
         try:
-            return await snapshots.take(self._tab, self._step.environment.typed, about=about, notes=notes)
+            return await snapshots.take(self._tab, typed, about=about, notes=notes, patience_s=patience_s)
         except CdpFailed as exc:
             if exc.timed_out:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None
