@@ -90,6 +90,10 @@ KNOWN: dict[str, str] = {
     r"'<div role=\"option\".*: Chromium  '', we option": (
         "Chromium takes the role from an option outside of any listbox; ARIA leaves that to the browser"
     ),
+    r"<input[^>]* placeholder=\"[\d: -]+\".*: Chromium textbox '[\d: -]+', we textbox '[0: -]+'": (
+        "a date in a placeholder is often that of today; we name the field by the form of the date: it is the same "
+        "field tomorrow"
+    ),
     r"role=\"combobox\"[^>]* aria-labelledby=.*: Chromium combobox .*, we combobox": (
         "authors of drawn lists call them by what is chosen in them; we leave that out of the name: with another "
         "choice it is the same list"
