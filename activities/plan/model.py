@@ -57,11 +57,8 @@ class ModelActivities:
         async with heartbeats("asking the model"):
             about = "\n".join((request.instruction, *(each.instruction for each in request.following)))
             snapshot, page = await as_read(await self.artifacts.get(request.snapshot), about)
-            element = await self._as_named(request.named, snapshot)
-            if element is not None and request.named is not None:
-                usage = Usage(model=request.named.model)
-                ahead = Proposal(element_id=element.id, usage=usage, named_at=request.named.sequence)
-                proposal = await self._checked(request, snapshot, element, ahead)
+            if request.named is not None:
+                proposal = await self._as_named(request, request.named, snapshot)
                 if proposal.target is not None:
                     return proposal
             ids = frozenset(element.id for element in snapshot.elements if element.actionable)
@@ -78,13 +75,15 @@ class ModelActivities:
             proposal = Proposal(element_id=choice.element_id or "", usage=choice.usage, following=choice.following)
             return await self._checked(request, snapshot, element, proposal)
 
-    async def _as_named(self, named: NamedAhead | None, now: Snapshot) -> Element | None:
-        """Return the element that the model has named before, if this is still the page that it was shown."""
-        if named is None:
-            return None
-        shown, _ = await as_read(await self.artifacts.get(named.snapshot), "")
+    async def _as_named(self, request: ProposeRequest, named: NamedAhead, now: Snapshot) -> Proposal:
+        """Propose the element that the model has named before, if this is still the page that it was shown."""
+        shown = await asyncio.to_thread(Snapshot.model_validate_json, await self.artifacts.get(named.snapshot))
         element = shown.element(named.element_id)
-        return None if element is None or now.adds_to(shown) else found_among(element.target, now.elements)
+        found = None if element is None or now.adds_to(shown) else found_among(element.target, now.elements)
+        if found is None:
+            return Proposal()
+        proposal = Proposal(element_id=found.id, usage=Usage(model=named.model), named_at=named.sequence)
+        return await self._checked(request, now, found, proposal)
 
     @activity.defn(name="model.try_candidate")
     async def try_candidate(self, request: CandidateRequest) -> Proposal:
