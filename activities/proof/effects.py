@@ -9,7 +9,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.policing import Policing
 from activities.proof.reconciling import ask_site, go_there, settle
-from activities.session.attachments import Attachment, Attachments
+from activities.session.attachments import BLANK, Attachment, Attachments
 from activities.session.gate import acted_in, held_before, operation_of
 from activities.step.records import from_ledger, has_lost_nothing, recording_of, settled_outcome
 from replaywright.domain.common.durations import clock_of
@@ -425,8 +425,8 @@ class EffectActivities:
 
 
 async def _has_no_page_after(request: ResolveRequest, held: Attachment) -> bool:
-    """Tell if the page is none that the step led to: it was rebuilt as it was before, or its site did not send it."""
-    return not request.adopted or bool(await held.browser.page_fault())
+    """Tell if the page is none that the step led to: it was rebuilt as it was before, or left, or not sent."""
+    return not request.adopted or held.browser.url in BLANK or bool(await held.browser.page_fault())
 
 
 def _attempts(request: ResolveRequest, before: Known) -> set[int]:

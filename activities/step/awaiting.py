@@ -2,21 +2,26 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from activities.session.leaving import LEAVE_MS, LEFT_MS
 from activities.step.commit import Commit
 from activities.step.judging import Judge
+from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.proof import refused_by, unanswered
 from replaywright.domain.proof.witness import Sending, Witness, missing
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import kind_of
 from replaywright.domain.task.actions import Cause
+from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports.browser import BrowserSession, Report
 
+_CLOSING_MS = 200
+"""Time that a page has to show what the run is to end with; after that an activity of its own looks at it."""
 LOOK_MS = 3_000
 """Additional time that the page has to show what is expected, once its request is answered."""
 _SLICE_MS = 250
@@ -39,6 +44,8 @@ class Waiting:
     """Time limit for its request."""
     answer_ms: int
     """Time limit for the answer."""
+    verify: tuple[Predicate, ...] = ()
+    """The run's final predicates where the step is its last one: they are of its page, which is left here."""
 
     async def report(self, report: Report) -> Report:
         """Return the report once somebody confirms the step, or there is nothing more to wait for.
@@ -48,9 +55,10 @@ class Waiting:
         """
         report = await self._heard(report, self.late_ms)
         if self.judge.is_declared and self.judge.witness(report) is None and not _is_under_way(report):
+            at_end = await verdicts_at_end(self.browser, self.verify)
             left_at = time.time()
             await self.browser.leave(LEAVE_MS)
-            report = await self._heard(replace(report, left_at=left_at), LEFT_MS)
+            report = await self._heard(replace(report, left_at=left_at, at_end=at_end), LEFT_MS)
         if report.left_at or failing(report.after) is None:
             return report
         return await self._with_the_keepers(await self.browser.look_again(report, LOOK_MS))
@@ -95,6 +103,17 @@ class Waiting:
         if self.commit is None:
             return report
         return replace(report, evidence=with_unheard(report.evidence, await self.commit.seen()))
+
+
+async def verdicts_at_end(browser: BrowserSession, verify: Sequence[Predicate]) -> tuple[PredicateResult, ...]:
+    """Return the verdicts on the run's final predicates on the page after its last step; empty if not all hold."""
+    if not verify:
+        return ()
+    try:
+        found = await browser.check(verify, _CLOSING_MS)
+    except (ActionFailed, SessionLost):  # the step is done all the same; for whoever looks next to say
+        return ()
+    return found if failing(found) is None else ()
 
 
 def _is_under_way(report: Report) -> bool:

@@ -5,6 +5,7 @@ import logging
 import time
 from typing import Any
 
+from activities.step.awaiting import verdicts_at_end
 from activities.step.learning import Lesson
 from activities.step.records import recording_of
 from activities.step.step_gate import StepGate
@@ -12,7 +13,6 @@ from activities.step.underway import StepUnderway, ms_since
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.witness import LATER
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.redacted import redacted_outcome, redacted_results
@@ -24,7 +24,7 @@ from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import effect_of
 from replaywright.domain.task.steps import Step, action_of, names_element
 from replaywright.domain.trace.details import element_summary
-from replaywright.errors import ActionFailed, SessionLost
+from replaywright.errors import SessionLost
 from replaywright.killpoints import hit
 from replaywright.ports.browser import Report
 from replaywright.ports.ledger import Known
@@ -35,8 +35,6 @@ NOTHING_SEEN = Evidence()
 WARNING_LIMIT = 300
 """Characters of a warning."""
 MESSAGE_LIMIT = 500
-CLOSING_MS = 200
-"""Time that a page has to show what the run is to end with; after that an activity of its own looks at it."""
 
 
 class Endings:
@@ -132,7 +130,7 @@ class Endings:
         element_key = "" if element is None else element.content_key
         outcome = outcome.model_copy(update={"granted": granted, "element_key": element_key})
         known, (due, verification), _ = await asyncio.gather(
-            self.write(outcome, entry), self._afterwards(command), self._keep(element)
+            self.write(outcome, entry), self._afterwards(command, report), self._keep(element)
         )
         spent = {"recording_ms": ms_since(begun), "total_ms": ms_since(at.started)}
         self._keep_ahead(command.next_step, known)
@@ -222,16 +220,13 @@ class Endings:
         witness = judge.witness(report) if judge.is_declared and report.acted else None
         return "" if witness is None else witness.value
 
-    async def _afterwards(self, command: Perform) -> tuple[tuple[Due, ...], tuple[PredicateResult, ...] | None]:
+    async def _afterwards(
+        self, command: Perform, report: Report
+    ) -> tuple[tuple[Due, ...], tuple[PredicateResult, ...] | None]:
         """Return the rules that are due after the step, and the verdicts on the final predicates if all hold."""
         due = await self._due(only_before=True)
-        if not command.verify:
-            return due, None
-        try:
-            found = await self._at.browser.check(command.verify, CLOSING_MS)
-        except (ActionFailed, SessionLost):  # the step is done all the same; for whoever looks next to say
-            return due, None
-        return due, None if failing(found) is not None else redacted_results(found, self._at.tools.secrets)
+        found = report.at_end if report.left_at else await verdicts_at_end(self._at.browser, command.verify)
+        return due, redacted_results(found, self._at.tools.secrets) if found else None
 
     async def _due(self, *, only_before: bool = False) -> tuple[Due, ...]:
         """Return what rules ask for on the page now; after a step that was done, those tried before a step."""

@@ -339,6 +339,7 @@ class Performance:
             masked=at.masked,
             late_ms=late_ms,
             answer_ms=at.step.timeout_ms,
+            verify=at.command.verify,
         )
         try:
             report = await waiting.report(report)
@@ -349,8 +350,7 @@ class Performance:
         except ActionFailed as exc:
             return await self._failed(exc)
         else:
-            following = at.command.next_step
-            if outcome.status is Status.DONE and report.left_at and not isinstance(following, Goto | None):
+            if outcome.status is Status.DONE and report.left_at and _needs_its_page(at.command, outcome):
                 await at.browser.come_back(report.url, at.step.timeout_ms)
             return outcome
         finally:
@@ -463,6 +463,13 @@ class Performance:
             return False
         results = await at.browser.check(at.step.expect, SEEN_MS)
         return failing(results) is None
+
+
+def _needs_its_page(command: Perform, outcome: StepOutcome) -> bool:
+    """Tell if what comes after the step is done on its page: the next step, or the final verification."""
+    if command.next_step is None:
+        return bool(command.verify) and outcome.verification is None
+    return not isinstance(command.next_step, Goto)
 
 
 def _forbidden_file(report: Report) -> PolicyBlocked | None:

@@ -127,6 +127,8 @@ class Report:
     """Time of the input, in seconds since 1970; 0 where none was given."""
     left_at: float = 0.0
     """Time at which its pages were left as nobody confirmed the step, in Unix seconds; 0 where they were not."""
+    at_end: tuple[PredicateResult, ...] = ()
+    """Verdicts on the run's final predicates, where all held on the last page before it was left."""
     keeps_entries: bool = False
     """The page showed before the press what was entered; only of a press that was learned."""
     is_fresh: bool = False

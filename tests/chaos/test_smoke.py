@@ -24,8 +24,8 @@ ONE_OF_A_KIND = (
 BEHAVIOURS = ("form", "late-2-5", "retries")
 LAST = ("zombie", "partition", "redis_hung", "everything", "everything_everysec")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
-STRUCK = ("service-worker-retries", "contained", "cut")
-"""Behaviours that meet a fault: a page that sends again, one that blocks a second press, a site that cuts."""
+STRUCK = ("service-worker-retries", "contained", "cut", "beacon-on-leaving")
+"""Behaviours that meet a fault: a page that sends again, that blocks a second press, that is cut, and that is left."""
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ async def test_no_fault_at_any_point_sends_twice_loses_or_reports_wrongly(
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(STRUCK, id="three with a fault"),
+        pytest.param(STRUCK, id="four with a fault"),
         pytest.param([group[0].behaviour.name for group in short(SEED)], id="every kind", marks=pytest.mark.long),
     ],
 )

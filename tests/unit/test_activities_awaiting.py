@@ -17,6 +17,7 @@ from replaywright.testing.browser import FakeElement
 from tests.unit.staged import COMPOSE, HELP, POST, Stage, but, of_run, request, step
 
 SAYS_SENT = step("click", "the send button", effect="commit", expect=[{"text_contains": "Message sent"}])
+NOT_YET = step("click", "the send button", effect="commit", expect=[{"text_contains": "Not yet there"}])
 
 
 @pytest.fixture
@@ -93,6 +94,24 @@ async def test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was(s
     outcome = await stage.perform(following)
 
     assert (outcome.status, outcome.left) == (Status.DONE, True)
+    assert stage.browser.url == COMPOSE
+
+
+async def test_a_run_that_ends_with_leaving_its_page_is_verified_on_it_before(stage: Stage) -> None:
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
+
+    outcome = await stage.perform(but(asked(), late_ms=0, verify=SAYS_SENT.expect))
+
+    assert (outcome.status, outcome.left) == (Status.DONE, True)
+    assert [result.passed for result in outcome.verification or ()] == [True]
+
+
+async def test_a_run_whose_left_page_does_not_verify_comes_back_to_it_to_be_verified_in_time(stage: Stage) -> None:
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
+
+    outcome = await stage.perform(but(asked(), late_ms=0, verify=NOT_YET.expect))
+
+    assert (outcome.status, outcome.left, outcome.verification) == (Status.DONE, True, None)
     assert stage.browser.url == COMPOSE
 
 
