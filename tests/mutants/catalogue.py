@@ -396,9 +396,9 @@ ACTIVITIES = (
     Mutant(
         "verified by what does not hold",
         "a run is verified by its last step when all of its final predicates hold",
-        "Endings._afterwards",
-        "        return due, None if failing(found) is not None else redacted_results(found, self._at.tools.secrets)",
-        "        return due, redacted_results(found, self._at.tools.secrets)",
+        "verdicts_at_end",
+        "    return found if failing(found) is None else ()",
+        "    return found",
         (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
     ),
     Mutant(
@@ -598,6 +598,14 @@ RESOLVING = (
         "        if at.unsent(report):\n",
         "        if at.unsent(report) and judge.is_declared:\n",
         (_AWAITING + "test_what_a_step_sent_when_it_was_recorded_is_waited_for_whatever_its_author_says",),
+    ),
+    Mutant(
+        "verified on an empty page",
+        "a run that ends with leaving its page is verified on that page",
+        "Endings._afterwards",
+        "        found = report.at_end if report.left_at else await verdicts_at_end(",
+        "        found = await verdicts_at_end(",
+        (_AWAITING + "test_a_run_that_ends_with_leaving_its_page_is_verified_on_it_before",),
     ),
     Mutant(
         "gone on in an empty page",
