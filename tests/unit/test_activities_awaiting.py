@@ -137,7 +137,7 @@ async def test_late_and_refused_by_the_site_it_was_not_done(stage: Stage) -> Non
 async def test_what_is_not_answered_is_in_doubt_and_its_gate_stays_as_it_is(stage: Stage) -> None:
     stage.site.late = [POST.model_copy(update={"status": 0})]
 
-    outcome = await stage.perform(but(asked(), late_ms=0))
+    outcome = await stage.perform(but(asked(timeout_ms=500), late_ms=0))
 
     assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "unanswered")
     assert await stage.state(asked()) == "DISPATCHED"
