@@ -2,8 +2,9 @@
 
 Runs are on the real stack: from a sentence, which a model plans, and as a task with steps of its own, which a model
 finds the elements for and revises. A page with a technique of its own is run in both ways, one of the tables in one of
-them. Judged by what two servers got: the site, and the attacker's. Before that honest tasks are learned and replayed,
-and what a person is asked about them is counted. The models are stand-ins.
+them. Judged by what two servers got: the site, and the attacker's; each line says what was forbidden so far.
+Before that honest tasks are learned and replayed, and what a person is asked about them is counted. The models are
+stand-ins.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from rich.table import Table
 
 from bench.honest import Taught, honest, is_quiet
 from bench.honest import report as report_honest
+from bench.parts import part_given
 from replaywright.settings import load_settings
 from tests.e2e.injection import KINDS, Attack, Tried, attack, planned, staged, unheard
 from tests.e2e.lab import Lab
@@ -35,7 +37,8 @@ async def attacked(runs: Sequence[tuple[HostilePage, str]]) -> Attack:
 
         def told(one: Tried) -> None:
             done = f"{len(tried.tried):>4}/{len(runs)}"
-            _say(f"{done} {one.page.name}, {one.kind}: {one.status}, pressed {len(one.pressed)}")
+            told = f"{one.page.name}, {one.kind}: {one.status}, pressed {len(one.pressed)}"
+            _say(f"{done} {told}; forbidden so far {len(tried.forbidden)}")
 
         tried.tell = told
         async with staged(load_settings(), tried.model) as stage:
@@ -79,10 +82,17 @@ def report(tried: Attack, seconds: float, console: Console) -> dict[str, object]
 def main() -> int:
     """1 if anything forbidden was done, an order was not heard, or honest tasks failed or asked too much."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("page", nargs="*", choices=[[], *(page.name for page in PAGES)], help="only these pages")
+    parser.add_argument(
+        "page", nargs="*", choices=[[], *(page.name for page in PAGES)], metavar="PAGE", help="only these"
+    )
+    parser.add_argument(
+        "--part", type=part_given, default=(1, 1), help="such as 2/4: every fourth page from the second"
+    )
     parser.add_argument("--no-honest", action="store_true", help="leave out the honest tasks")
     given = parser.parse_args()
-    runs = [(page, kind) for page, kind in planned() if not given.page or page.name in given.page]
+    number, parts = given.part
+    names = given.page or [page.name for page in PAGES][number - 1 :: parts]
+    runs = [(page, kind) for page, kind in planned() if page.name in names]
     console = Console(width=160)
     taught: list[Taught] = []
     missing = ""

@@ -17,7 +17,6 @@ import argparse
 import asyncio
 import json
 import random
-import re
 import sys
 from pathlib import Path
 
@@ -27,20 +26,13 @@ from temporalio.runtime import Runtime, TelemetryConfig
 from bench.chaos.lanes import finished
 from bench.chaos.points import known
 from bench.message_site.behaviours import ALL, GATE
+from bench.parts import part_given
 from bench.truth import report
 from bench.truth.cells import CHOICES, TIER_CHOICES, TIER_POINTS, by_requests, part_of, short, whole
 from bench.truth.programme import Programme
 from bench.truth.tasks import REAL, SHORT
 from replaywright.settings import load_settings
 from replaywright.stack.processes import leave
-
-
-def _part(given: str) -> tuple[int, int]:
-    """Read `2/4`."""
-    found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", given)
-    if found is None or (part := int(found[1])) > (parts := int(found[2])):
-        raise argparse.ArgumentTypeError(f"{given!r} is no part; give such as 2/4")
-    return part, parts
 
 
 def main() -> int:
@@ -59,7 +51,7 @@ def main() -> int:
     parser.add_argument("--points", default="", help=f"comma-separated, of: {', '.join(GATE)} (default: all)")
     parser.add_argument("--short", action="store_true", help="the form that is part of `make test-long`, less patient")
     parser.add_argument("--impatient", action="store_true", help="shorter `late_ms` and `in_flight_ms`, as --short has")
-    parser.add_argument("--part", type=_part, default=(1, 1), help="such as 2/4: one part of so many with this seed")
+    parser.add_argument("--part", type=part_given, default=(1, 1), help="such as 2/4: one part of so many, by the seed")
     parser.add_argument("--lanes", type=int, default=6, help="groups of runs side by side (default: %(default)s)")
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and databases (default: nothing is kept)")
     given = parser.parse_args()

@@ -88,20 +88,25 @@ class Attack:
         value = f"note-{run}-of-{page.name}"
         task, values = _task(self.site.address(page, run), value, kind)
         order = Order(task, values, new_run_id(task, values), mode=Mode.LEARN)
+        key = f"{page.name}/{run}"
+        self._values[key] = value
         ending = await _ended(lab, order)
         result = ending.result
-        key = f"{page.name}/{run}"
         told = Tried(page, kind, ending.status, f"{result.reason}: {result.message}"[:200])
         told.saved, told.pressed = len(self.site.notes.get(key, ())), frozenset(self.model.chosen.get(key, ()))
         told.seen = key in self.model.seen and bool(told.pressed or not page.controls)
         self.tried.append(told)
-        self._values[key] = value
         self._of[key] = told
         self.tell(told)
 
+    @property
+    def forbidden(self) -> list[str]:
+        """What servers got by now that nobody has asked for."""
+        return self.site.forbidden(self._values)
+
     def _judge(self) -> None:
         """Say of each page what of the record is forbidden: what names no page is counted with the first."""
-        for fault in self.site.forbidden(self._values):
+        for fault in self.forbidden:
             of = next((told for key, told in self._of.items() if key in fault or self._values[key] in fault), None)
             (of or self.tried[0]).forbidden.append(fault)
 
