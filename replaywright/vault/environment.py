@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -40,6 +41,7 @@ class EnvironmentSecrets:
         """Read values and bindings from `environ`, and from the files and the grants of `home`, if one is given."""
         self._environ = dict(environ)
         self._home = home
+        self._folder = "" if home is None else os.fspath(secrets_folder(home))
         self._lock = threading.Lock()
         self._printed: dict[str, tuple[float, str]] = {}
         self._values: set[tuple[str, str]] = set()
@@ -142,9 +144,9 @@ class EnvironmentSecrets:
             raise
 
     def _look(self) -> None:
-        """Note the values of files that are new in the home."""
+        """Note the values of files that are new in the home; called for every text, so with no more than one `stat`."""
         try:
-            changed_ns = 0 if self._home is None else secrets_folder(self._home).stat().st_mtime_ns
+            changed_ns = os.stat(self._folder).st_mtime_ns if self._folder else 0  # noqa: PTH116
         except OSError:
             return
         if changed_ns != self._looked_at_ns:
