@@ -277,6 +277,7 @@ class EffectActivities:
             is_answered = any(
                 not sent.is_safe and 0 < sent.status < 400 and is_same_site(sent.url, held.browser.url)
                 for sent in seen.sent
+                if sent.kind not in seen.aside
             )
             if is_answered or acted_in(seen) not in ("", held.browser.document):
                 return True

@@ -11,10 +11,10 @@ from activities.step.judging import Judge
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.proof.proof import refused_by, unanswered
+from replaywright.domain.proof.proof import unanswered
 from replaywright.domain.proof.witness import Sending, Witness, missing
 from replaywright.domain.session.commit_gate import GateSeen
-from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.step.outcomes import NO_CONTENT, Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import kind_of
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed, SessionLost
@@ -53,7 +53,7 @@ class Waiting:
         Where nobody has, the pages are left: some send only then. `left_at` says so. A page that did so when it was
         recorded has the same time before: what it does may depend on the run's values.
         """
-        report = await self._heard(report, self.late_ms)
+        report = replace(await self._heard(report, self.late_ms), is_waited=True)
         if self.judge.is_declared and self.judge.witness(report) is None and not _is_under_way(report):
             at_end = await verdicts_at_end(self.browser, self.verify)
             left_at = time.time()
@@ -91,7 +91,7 @@ class Waiting:
 
     def _is_enough(self, report: Report) -> bool:
         """Tell if the site or the keeper confirms the step, or the site refused it."""
-        if refused_by(report.evidence, report.url) is not None:
+        if self.judge.refused(report) is not None:
             return True
         witness = self.judge.witness(report)
         if missing(self.recorded, report.evidence, self.masked):
@@ -134,5 +134,12 @@ def with_unheard(evidence: Evidence, seen: GateSeen) -> Evidence:
             continue
         is_broken = sent.ended_at is not None and sent.answered_at is None
         seen_as = UnsafeRequest(method=sent.method, url=sent.url, status=sent.status, kind="worker")
-        unheard.append(seen_as.model_copy(update={"broken": is_broken, "sent_at": sent.sent_at}))
+        aside = sent.kind in seen.aside
+        more = {
+            "broken": is_broken,
+            "sent_at": sent.sent_at,
+            "aside": aside,
+            "empty": aside and sent.status in NO_CONTENT,
+        }
+        unheard.append(seen_as.model_copy(update=more))
     return evidence.model_copy(update={"requests": (*heard, *unheard)})

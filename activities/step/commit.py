@@ -94,7 +94,8 @@ class Commit:
         note = json.dumps(facts) if self.has_intent else WATCHED
         once = self._context.step.effect is Effect.IRREVERSIBLE
         within_ms = window_ms(self._command)
-        await self._gate.arm(self._op_id, within_ms=within_ms, hold_safe=declared, note=note, once=once)
+        unsent = self._held.browser.unsent
+        await self._gate.arm(self._op_id, within_ms=within_ms, hold_safe=declared, note=note, once=once, unsent=unsent)
 
     def begin(self) -> None:
         """Begin to ask for held bytes whether they may leave."""

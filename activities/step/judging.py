@@ -1,5 +1,6 @@
 """The verdict on a step that acted: done, failed, or done with warnings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from replaywright.domain.common.durations import clock_of
@@ -8,8 +9,8 @@ from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import Predicate, judges_responses
 from replaywright.domain.predicate.unmet import unmet_message
-from replaywright.domain.proof.proof import effect_seen, failed_requests, refused_by, unanswered
-from replaywright.domain.proof.witness import Witness, witness_of
+from replaywright.domain.proof.proof import effect_seen, failed_requests, refused_by, unanswered, without_asides
+from replaywright.domain.proof.witness import Sending, Witness, as_recorded, witness_of
 from replaywright.domain.step.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
 from replaywright.domain.task.steps import Fill, Goto, Paste, Scroll, Step, Type
 from replaywright.ports.browser import Report
@@ -31,6 +32,10 @@ class Judge:
     """True: it has consequences by declaration or observation, not only for want of knowledge."""
     url: str = ""
     """Address of the page before the step."""
+    recorded: tuple[Sending, ...] = ()
+    """Requests that it sent when it was recorded."""
+    masked: Callable[[str], str] = str
+    """Takes values and secrets out of addresses that are compared with these."""
 
     def fault(self, report: Report) -> tuple[str, str] | None:
         """Return why the step failed, as reason and message; None when nothing speaks against it."""
@@ -57,13 +62,19 @@ class Judge:
         """Return the witness of the step's effect other than the page that it acted in."""
         declared = len(self.step.expect)
         return witness_of(
-            report.evidence,
+            as_recorded(report.evidence, self.recorded, self.masked),
             self.step.expect,
             report.before[:declared],
             report.after[:declared],
             urls=(self.url, report.url),
             is_fresh=report.is_fresh,
+            is_waited=report.is_waited,
         )
+
+    def refused(self, report: Report) -> UnsafeRequest | None:
+        """Return a request of the step that its site refused, if it answered none with success."""
+        evidence = as_recorded(report.evidence, self.recorded, self.masked)
+        return refused_by(without_asides(evidence) if self.is_declared else evidence, report.url)
 
     def warnings(self, report: Report) -> tuple[str, ...]:
         """Return the warnings on a step that was done."""
@@ -96,7 +107,7 @@ class Judge:
         """Return what the servers' answers say against the step's success, as reason and message."""
         if not self._hears_servers(report):
             return None
-        refused = refused_by(report.evidence, report.url)
+        refused = self.refused(report)
         if refused is not None:
             return SERVER_ERROR, _answer_to(refused)
         if report.page_fault:

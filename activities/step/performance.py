@@ -22,7 +22,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.proof.late import LATE
-from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, shows_itself, unanswered
+from replaywright.domain.proof.proof import effect_seen, is_open, shows_itself, unanswered
 from replaywright.domain.proof.remarks import remarks_on
 from replaywright.domain.proof.witness import GRACE_MS, Witness, missing
 from replaywright.domain.run.commands import Await, Perform, Reapply, Recheck
@@ -310,7 +310,7 @@ class Performance:
     def _is_to_be_awaited(self, report: Report) -> bool:
         """Tell if the step has ended before anybody but its page could tell of it, or before it sent what it sends."""
         at = self._at
-        is_over = not report.acted or refused_by(report.evidence, report.url) is not None
+        is_over = not report.acted or at.judge().refused(report) is not None
         if is_over or at.is_reapplied:
             return False
         judge = at.judge()
@@ -366,7 +366,7 @@ class Performance:
             return await (self._ungranted(report) if self._gate.ungranted.is_set() else self._endings.done(report))
         reason, message = fault
         sent = effect_seen(at.step, report.evidence) is not Effect.READ
-        refused = refused_by(report.evidence, report.url)
+        refused = at.judge().refused(report)
         doubtful = not at.effect.repeatable and sent and (refused is None or is_open(refused))
         if doubtful:
             await self._gate.note_departure()

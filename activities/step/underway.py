@@ -179,7 +179,7 @@ class StepUnderway:
 
     def judge(self) -> Judge:
         """Return the judge of what comes of it."""
-        return Judge(self.step, self.derived, self.is_known_commit, self.url)
+        return Judge(self.step, self.derived, self.is_known_commit, self.url, self.sends, self.masked)
 
     def declared_effect(self, seen: Effect | None) -> Effect:
         """Return the effect by what the task declares, and by what was `seen`."""

@@ -169,6 +169,10 @@ _ONES = (
         points=UNRECORDED,
     ),
     Behaviour("nothing", "'Message sent', and nothing is sent", "nothing", sends=False, points=UNHELD),
+    Behaviour("nothing-counted", "the same, and its site counts the press", "counted", sends=False, points=UNHELD),
+    Behaviour("nothing-alive", "the same, and beacons say that it is alive", "alive", sends=False, points=UNHELD),
+    Behaviour("nothing-left", "the same, and a beacon says it is left", "says_goodbye", sends=False, points=UNHELD),
+    Behaviour("late-counted", "the request 4 s later, and its site counts the press", "counted", delay_ms=4_000),
     Behaviour(
         "rejected",
         "200 with an error page, nothing stored",

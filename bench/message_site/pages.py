@@ -91,6 +91,14 @@ _SCRIPTS = {
         setInterval(() => navigator.sendBeacon("/analytics", "alive"), 400);
         control.onclick = () => post(pressed()).then(() => say());""",
     "nothing": "control.onclick = () => say();",
+    "counted": """control.onclick = () => {
+          const data = pressed(); say(); fetch("/analytics", {method: "POST", body: "a press"});
+          if (delay) setTimeout(() => post(data), delay);
+        };""",
+    "alive": """setInterval(() => navigator.sendBeacon("/analytics", "alive"), 400);
+        control.onclick = () => say();""",
+    "says_goodbye": """addEventListener("pagehide", () => navigator.sendBeacon("/analytics", "left"));
+        control.onclick = () => say();""",
     "outbox_local": """const flush = () => {
           const data = localStorage.getItem("outbox");
           if (data) post(new URLSearchParams(data)).then(() => localStorage.removeItem("outbox"), () => {});

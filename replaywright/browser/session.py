@@ -21,6 +21,7 @@ from replaywright.browser.devtools.passkeys import Authenticator
 from replaywright.browser.devtools.sockets import OpenSockets
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input.debounce import Debounces
+from replaywright.browser.input.unsent import UnsentEntries
 from replaywright.browser.input.uploads import Copies
 from replaywright.browser.reading import capture, marks, snapshots, storage
 from replaywright.browser.step import asking, overrides
@@ -33,6 +34,7 @@ from replaywright.domain.page.outlines import Outline
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.carrying import Sought
 from replaywright.domain.proof.proof import is_input
 from replaywright.domain.requests.exchanges import Exchange
 from replaywright.domain.session.guard import StepGuard
@@ -92,6 +94,7 @@ class ChromiumSession:
             downloads=DownloadTracker(tabs, directory, download_limit_bytes),
             copies=Copies(directory),
             debounces=Debounces(),
+            unsent=UnsentEntries(directory),
             upload_roots=upload_roots,
             custom=custom or {},
             first_token=secrets.randbelow(2**40) + 1,
@@ -105,7 +108,9 @@ class ChromiumSession:
         self._authenticator: Authenticator | None = None
         self._journal = Journal()
         self._sockets = OpenSockets(directory)
-        tabs.listeners += [self._on_event, self.environment.downloads.on_event, self._sockets.on_event]
+        environment = self.environment
+        tabs.listeners += [self._on_event, environment.downloads.on_event, self._sockets.on_event]
+        tabs.listeners.append(environment.unsent.on_event)
 
     async def open(self) -> None:
         """Attach to all open tabs.
@@ -116,6 +121,7 @@ class ChromiumSession:
         self._context.on("dialog", self.environment.dialogs.answer)
         await self.tabs.open()
         await asyncio.to_thread(self._sockets.read)
+        await asyncio.to_thread(self.environment.unsent.read)
         for tab in self.tabs.attached:
             tab.traffic.earlier_sockets = self._sockets.earlier
         await self.environment.downloads.open()
@@ -149,6 +155,11 @@ class ChromiumSession:
     def document(self) -> str:
         """See `BrowserSession.document`."""
         return self.tabs.document
+
+    @property
+    def unsent(self) -> Sought:
+        """See `BrowserSession.unsent`."""
+        return self.environment.unsent.of(self.document)
 
     @property
     def guard(self) -> StepGuard:

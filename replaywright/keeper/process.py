@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from replaywright.domain.proof.carrying import Sought
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import StackFailed
 from replaywright.keeper import clock
@@ -489,6 +490,7 @@ class Keeper:
             hold_safe=request.hold_safe,
             note=request.note,
             once=request.once,
+            unsent=Sought(request.unsent),
         )
 
     def _settle(self, request: GateRequest) -> GateSeen:

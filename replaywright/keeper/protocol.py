@@ -291,6 +291,8 @@ class ArmRequest(_Request):
     """Hold safe methods too: for a commit that is a GET."""
     note: str = ""
     """Returned with the operation's record; the keeper does not read it."""
+    unsent: tuple[tuple[str, ...], ...] = Field(default=(), repr=False)
+    """Words of the texts that were entered and not sent yet; see `Sought`. Written nowhere."""
     once: bool = False
     """Refuse a request that is equal to one that was let go: plain HTTP, of which method, address and body are read."""
 

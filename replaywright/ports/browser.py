@@ -11,6 +11,7 @@ from replaywright.domain.page.outlines import Outline
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Box, ElementQuery, Target
 from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.carrying import Sought
 from replaywright.domain.proof.deriving import Seen
 from replaywright.domain.requests.exchanges import Exchange
 from replaywright.domain.secrets.secret_sites import BoundSecret
@@ -125,6 +126,8 @@ class Report:
     evidence: Evidence = field(default_factory=Evidence)
     given_at: float = 0.0
     """Time of the input, in seconds since 1970; 0 where none was given."""
+    is_waited: bool = False
+    """The step's own time for requests that come late has passed."""
     left_at: float = 0.0
     """Time at which its pages were left as nobody confirmed the step, in Unix seconds; 0 where they were not."""
     at_end: tuple[PredicateResult, ...] = ()
@@ -321,6 +324,10 @@ class BrowserSession(Protocol):
 
     async def page_fault(self) -> str:
         """Return why the current tab shows no page of its site: `http_502` and so on, `navigation_failed`; else ""."""
+
+    @property
+    def unsent(self) -> Sought:
+        """What was entered in the current tab's document, and that no request has carried since."""
 
     @property
     def document(self) -> str:

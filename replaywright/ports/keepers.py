@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from replaywright.domain.page.targets import Box
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.run.steering import HandedBack, LentBrowser
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
@@ -33,7 +34,16 @@ class CommitGate(Protocol):
     what is asked does not fit its state.
     """
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "", once: bool = False) -> GateSeen:
+    async def arm(
+        self,
+        op_id: str,
+        *,
+        within_ms: int,
+        hold_safe: bool,
+        note: str = "",
+        once: bool = False,
+        unsent: Sought = NOTHING,
+    ) -> GateSeen:
         """Hold gated bytes from now on, at most `within_ms`; then they are cut.
 
         Gated are plain HTTP requests that may change something, with `hold_safe` all of them, and whatever goes through
@@ -42,6 +52,8 @@ class CommitGate(Protocol):
         With `once`, for steps that cannot be undone, a request is refused that is equal to one that was let go: the
         same method, address and body, of which at most 1 MB is compared. That is seen over plain HTTP only: inside TLS
         a request cannot be told from its repetition, and passes.
+
+        What was entered and is `unsent` is looked for in what leaves: see `GateSeen.aside`.
         """
 
     async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:

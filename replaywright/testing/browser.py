@@ -28,6 +28,7 @@ from replaywright.domain.page.targets import Box, ElementQuery, Target
 from replaywright.domain.plan.loops import items_of
 from replaywright.domain.predicate.evaluation import evaluate, failing
 from replaywright.domain.predicate.predicates import Predicate, probes_of
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.proof.proof import needs_proof, proof_of
 from replaywright.domain.requests.exchanges import Exchange
 from replaywright.domain.secrets.secret_sites import RULE, refusal
@@ -333,6 +334,11 @@ class FakeBrowserSession:
             return self.site.captures.pop(0)
         texts = [*self.site.page(self.url).texts, *self._shown, *self._values.values()]
         return Capture(b"a picture", redact("\n".join(texts)), ("console",), ("network",))
+
+    @property
+    def unsent(self) -> Sought:
+        """Return nothing: a script has no requests with bodies."""
+        return NOTHING
 
     @property
     def document(self) -> str:

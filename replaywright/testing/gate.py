@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 
 from replaywright.domain.page.targets import Box
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.errors import Fenced, KeeperRefused
 
@@ -67,9 +68,18 @@ class FakeCommitGate:
         self._gate = gate
         self._epoch = epoch
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "", once: bool = False) -> GateSeen:
+    async def arm(
+        self,
+        op_id: str,
+        *,
+        within_ms: int,
+        hold_safe: bool,
+        note: str = "",
+        once: bool = False,
+        unsent: Sought = NOTHING,
+    ) -> GateSeen:
         """Hold what is sent from now on."""
-        del within_ms, hold_safe
+        del within_ms, hold_safe, unsent
         self._must_own()
         if self._gate.current is not None:
             raise KeeperRefused(f"operation {self._gate.current.op_id!r} is {self._gate.current.phase}")

@@ -6,6 +6,7 @@ import pytest
 
 from activities.step.awaiting import with_unheard
 from replaywright.browser.devtools.evidence import Recorder, TabTraffic
+from replaywright.domain.proof.carrying import Sought
 from replaywright.domain.proof.proof import unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
 from replaywright.domain.run.commands import Perform
@@ -145,6 +146,51 @@ async def test_what_is_not_answered_is_in_doubt_and_its_gate_stays_as_it_is(stag
     assert not stage.gate.current.is_closed
 
 
+COUNT = POST.model_copy(update={"url": f"{COMPOSE}/counted", "status": 204, "aside": True, "empty": True})
+"""A site's own count of presses, on a page where something was entered that it does not carry."""
+
+
+async def test_a_count_of_presses_is_no_witness_and_what_was_entered_is_waited_for(stage: Stage) -> None:
+    stage.site.late = [COUNT, POST]
+
+    outcome = await stage.perform(asked())
+    [entry] = await stage.versions(outcome)
+
+    assert (outcome.status, outcome.told_by, outcome.left) == (Status.DONE, "answer", False)
+    assert [str(sending.kind.path) for sending in entry.sends] == ["/send"]  # a replay does not wait for the count
+
+
+async def test_where_nothing_but_a_count_was_sent_the_step_is_in_doubt_whatever_its_page_says(stage: Stage) -> None:
+    stage.site.late = [COUNT]
+
+    outcome = await stage.perform(but(asked(), late_ms=0))
+
+    assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "unwitnessed")
+
+
+async def test_a_count_that_its_site_refuses_refuses_nothing(stage: Stage) -> None:
+    stage.site.late = [COUNT.model_copy(update={"status": 404}), POST]
+
+    outcome = await stage.perform(asked())
+
+    assert (outcome.status, outcome.told_by) == (Status.DONE, "answer")
+
+
+async def test_an_answer_with_content_counts_after_all_where_nothing_else_came_and_a_replay_takes_it_at_once(
+    stage: Stage,
+) -> None:
+    told = COUNT.model_copy(update={"status": 200, "empty": False})
+    stage.site.late = [told]
+    first = but(asked(), late_ms=300)
+    entry = await stage.learn(first)
+    stage.site.late = [told]
+
+    replayed = await stage.perform(of_run("r2", but(first, late_ms=60_000, proposed=None)))
+
+    assert (replayed.status, replayed.told_by, replayed.left) == (Status.DONE, "answer", False)
+    assert [sending.aside for sending in entry.sends] == [True]
+
+
 async def test_evidence_page_takes_the_page_s_word_and_the_outcome_says_so(stage: Stage) -> None:
     outcome = await stage.perform(asked(evidence="page"))
 
@@ -214,6 +260,21 @@ def test_what_a_service_worker_answers_is_no_word_of_the_site() -> None:
     assert [(request.kind, request.status) for request in evidence.requests] == [("served", 202)]
     assert recorder.responses == []
     assert witness_of(evidence, (), (), (), urls=(POST.url,), is_fresh=False) is None
+
+
+def test_a_request_is_beside_the_step_if_it_carries_none_of_what_was_entered_and_is_no_form_s() -> None:
+    recorder, traffic = Recorder("top", "top", Sought.of(["a parcel for Ada"])), TabTraffic()
+    requests = [("Fetch", "press"), ("Ping", "alive"), ("Fetch", "subject=a+parcel+for+Ada"), ("Document", "token=1")]
+    for number, (kind, body) in enumerate(requests):
+        sent = {"method": "POST", "url": POST.url, "headers": {}, "postData": body}
+        answer = {"url": POST.url, "status": 200, "mimeType": "text/plain", "headers": {"Content-Length": "0"}}
+        params = {"requestId": str(number), "type": kind}
+        recorder.on_event(traffic, "Network.requestWillBeSent", {**params, "request": sent})
+        recorder.on_event(traffic, "Network.responseReceived", {**params, "response": answer})
+
+    told = [(request.aside, request.empty) for request in recorder.evidence().requests]
+
+    assert told == [(True, True), (True, True), (False, False), (False, False)]
 
 
 @pytest.mark.parametrize(("is_answered", "is_awaited"), [(True, False), (False, True)])

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from replaywright.domain.common.files import safe_name
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import SAFE_METHODS, Response
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.proof.proof import is_same_site
-from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.step.outcomes import NO_CONTENT, Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import field_names
 from replaywright.domain.task.actions import Cause
 
@@ -29,6 +30,12 @@ _NO_ANSWER = frozenset({401, 403, 407, 408, 425, 429})
 """Statuses, with all from 500 on, that say nothing about what was asked for; 404 says that there is none."""
 DIALOG_LIMIT = 12
 """A page that opens one after the other fills no report."""
+
+
+def is_empty(response: Mapping[str, Any]) -> bool:
+    """Return whether an answer is said to have no content."""
+    length = next((value for name, value in response["headers"].items() if name.lower() == "content-length"), "")
+    return response["status"] in NO_CONTENT or length == "0"
 
 
 def without_query(url: str) -> str:
@@ -171,6 +178,8 @@ class Recorder:
     frame_id: str
     """The frame that the step acts in; a new document in it, or in the top frame, is the step's doing."""
     top_id: str
+    unsent: Sought = NOTHING
+    """What was entered in the step's document and not sent before."""
     causes: dict[Cause, None] = field(default_factory=dict)
     dialogs: list[str] = field(default_factory=list)
     stayed: bool = False
@@ -332,6 +341,7 @@ class Recorder:
                 fields=fields,
                 sent_at=at,
                 equal_sent_at=self._equal_sent_at(sent, at),
+                aside=params.get("type") != "Document" and self.unsent.lacks(sent),
             )
 
     def _equal_sent_at(self, sent: Mapping[str, Any], at: float) -> float:
@@ -355,6 +365,8 @@ class Recorder:
         """Note an answer, and who gave it: what a service worker of the page answers need never have left."""
         self._status(request_id, response["status"])
         request = self._requests.get(request_id)
+        if request is not None and request.aside:
+            request = self._requests[request_id] = request.model_copy(update={"empty": is_empty(response)})
         if request is not None and response.get("fromServiceWorker"):
             self._requests[request_id] = request.model_copy(update={"kind": "served"})
         else:

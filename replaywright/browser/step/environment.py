@@ -13,6 +13,7 @@ from replaywright.browser.devtools.dialogs import DialogHandler
 from replaywright.browser.devtools.downloads import DownloadTracker
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input.debounce import Debounces
+from replaywright.browser.input.unsent import UnsentEntries
 from replaywright.browser.input.uploads import Copies
 from replaywright.browser.step.attempt import SILENCE_S, Expectation
 from replaywright.browser.tabs import Tabs
@@ -38,6 +39,8 @@ class StepEnvironment:
     """Private copies of uploaded files."""
     debounces: Debounces
     """Timers that inputs have started."""
+    unsent: UnsentEntries
+    """What was entered and not sent yet."""
     upload_roots: Callable[[], Sequence[Path]]
     """Reads the folders that files may be uploaded from."""
     custom: Mapping[str, CustomPredicate]

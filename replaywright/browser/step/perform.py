@@ -113,6 +113,8 @@ class StepRun:
         if is_input(context.step) and not self.is_press:
             context.environment.debounces.watch(context.tab)
             context.environment.was_entered = True
+            if not context.work.sensitive:
+                context.environment.unsent.note(context.tabs.document, context.work.text)
         limit = asyncio.timeout(context.deadline.left() + UNRESPONSIVE_S)
         try:
             async with limit:

@@ -62,6 +62,11 @@ def refused_by(evidence: Evidence, url: str) -> UnsafeRequest | None:
     return next((request for request in failed if is_open(request)), failed[0]) if failed else None
 
 
+def without_asides(evidence: Evidence) -> Evidence:
+    """Return the evidence without requests that carry nothing of what was entered: they say nothing of the step."""
+    return evidence.model_copy(update={"requests": tuple(each for each in evidence.requests if not each.aside)})
+
+
 def failed_requests(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:
     """Return the requests to the page's own site that failed or whose connection broke.
 

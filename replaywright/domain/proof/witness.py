@@ -44,6 +44,9 @@ class Sending(Record):
     """page; worker (also while the page was left); leaving (only then); later (after another input)."""
     delay_ms: int = 0
     """Delay after the input."""
+    aside: bool = False
+    """It carried nothing of what was entered, and no other request of the step did: a replay takes it for the step's.
+    See `UnsafeRequest.aside`."""
 
     @property
     def is_late(self) -> bool:
@@ -59,14 +62,20 @@ def witness_of(
     *,
     urls: Iterable[str],
     is_fresh: bool,
+    is_waited: bool = False,
 ) -> Witness | None:
     """Return the witness of the step's effect; None if only its own page shows it.
 
     `urls` are the page's addresses before and after the step. `before` and `after` are the verdicts on `expect`;
-    `is_fresh` says that the latter are of a document that was loaded after the input.
+    `is_fresh` says that the latter are of a document that was loaded after the input. `is_waited` says that nothing
+    else came within the time of the step: then an answer counts, too, if it has content and no request carried what
+    was entered.
     """
     own = tuple(urls)
-    answered = [request for request in evidence.requests if 0 < request.status < 400]
+    requests = [request for request in evidence.requests if not request.aside]
+    if is_waited and not any(request.kind in _TELLING for request in requests):
+        requests = [request for request in evidence.requests if not (request.aside and request.empty)]
+    answered = [request for request in requests if 0 < request.status < 400]
     if any(request.kind in _TELLING and _is_of(request.url, own) for request in answered):
         return Witness.ANSWER
     if any(
@@ -77,26 +86,29 @@ def witness_of(
     if any(request.kind in ("request", "worker") for request in answered):
         return Witness.SENT
     untold = [request for request in evidence.requests if request.kind in ("beacon", "websocket")]
-    has_left = any(not request.broken and _is_of(request.url, own) for request in untold)
+    has_left = any(not (request.broken or request.aside) and _is_of(request.url, own) for request in untold)
     return Witness.SENT if has_left else None
 
 
 def sendings(
     evidence: Evidence, given_at: float, left_at: float = 0.0, masked: Callable[[str], str] = str
 ) -> tuple[Sending, ...]:
-    """Return the requests of a step to record, one of each kind.
+    """Return the requests of a step to record, one of each kind; those beside it only where it has sent no others.
 
     `given_at` is when the input was given, `left_at` when its page was left, in seconds since 1970; 0: it was not.
     """
     found: dict[RequestKind, Sending] = {}
+    is_told = any(is_telling(request) and not request.aside for request in evidence.requests)
     for request in evidence.requests:
         is_left = bool(left_at) and request.sent_at >= left_at
+        if is_told and request.aside:
+            continue
         if not (is_telling(request) or (is_left and request.kind == "beacon")):
             continue
         delay_ms = max(0, int((request.sent_at - given_at) * 1000)) if request.sent_at and given_at else 0
         kind = kind_of(request.method, masked(request.url))
         via = LEAVING if is_left else "worker" if request.kind == "worker" else "page"
-        found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms))
+        found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms, aside=request.aside))
     return tuple(found.values())[:SENDINGS_KEPT]
 
 
@@ -109,6 +121,18 @@ def missing(recorded: Iterable[Sending], evidence: Evidence, masked: Callable[[s
     """Return recorded requests that have not been sent yet; addresses are compared without values and secrets."""
     sent = {kind_of(request.method, masked(request.url)) for request in evidence.requests}
     return tuple(sending for sending in recorded if sending.kind not in sent)
+
+
+def as_recorded(evidence: Evidence, recorded: Iterable[Sending], masked: Callable[[str], str] = str) -> Evidence:
+    """Return the evidence in which requests that were recorded as the step's only ones are not beside it."""
+    own = {sending.kind for sending in recorded if sending.aside}
+    if not own:
+        return evidence
+    requests = (
+        request.model_copy(update={"aside": request.aside and kind_of(request.method, masked(request.url)) not in own})
+        for request in evidence.requests
+    )
+    return evidence.model_copy(update={"requests": tuple(requests)})
 
 
 _TELLING = frozenset({"request", "worker"})

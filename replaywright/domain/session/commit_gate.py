@@ -37,6 +37,11 @@ class SentRequest:
     """True: its method promises to change nothing (RFC 9110); listed because the operation holds such requests, too."""
 
     @property
+    def kind(self) -> str:
+        """Method and address."""
+        return f"{self.method} {self.url}"
+
+    @property
     def is_in_flight(self) -> bool:
         """True if it may change something and no answer is known; messages of an open WebSocket need none."""
         return not self.is_safe and self.answered_at is None
@@ -76,6 +81,9 @@ class GateSeen:
     """Requests that were refused because an equal one had been let go; only if armed with `once`."""
     repeated_at: float | None = None
     """Arrival of the first of them, in seconds since 1970."""
+    aside: tuple[str, ...] = ()
+    """Kinds of requests that carried nothing of what was `unsent` when it was armed, and that no other of
+    the same kind did."""
     awaited: int | None = None
     """Requests that may change something and that the browser is about to send, or awaits the answer to. None where it
     does not tell: then a tunnel stands for all that is inside."""

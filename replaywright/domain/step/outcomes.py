@@ -50,6 +50,10 @@ class Lookup(Record):
         return self.from_model or bool(self.candidate_of)
 
 
+NO_CONTENT = frozenset({204, 205})
+"""Statuses of answers without content."""
+
+
 class UnsafeRequest(Record):
     """A request that may have changed something on the site: what makes a click a commit."""
 
@@ -70,6 +74,11 @@ class UnsafeRequest(Record):
     """Unix seconds; 0 where nobody knows."""
     equal_sent_at: float = 0.0
     """Time at which the step sent the same before (method, address and body); 0 where it did not."""
+    aside: bool = False
+    """Something was entered that the page had not sent yet, and this request carries none of it: pages count presses
+    and visits at their own site."""
+    empty: bool = False
+    """Its answer has no content."""
 
 
 class DownloadedFile(Record):

@@ -1,6 +1,7 @@
 """The commit gate as a worker's activities see it: the port `CommitGate`."""
 
 from replaywright.domain.page.targets import Box
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.keeper.host.client import KeeperClient
 
@@ -12,9 +13,20 @@ class LocalCommitGate:
         self._client = client
         self._epoch = epoch
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "", once: bool = False) -> GateSeen:
+    async def arm(
+        self,
+        op_id: str,
+        *,
+        within_ms: int,
+        hold_safe: bool,
+        note: str = "",
+        once: bool = False,
+        unsent: Sought = NOTHING,
+    ) -> GateSeen:
         """Hold gated bytes from now on; see the port."""
-        return await self._client.arm(op_id, self._epoch, within_ms, hold_safe=hold_safe, note=note, once=once)
+        return await self._client.arm(
+            op_id, self._epoch, within_ms, hold_safe=hold_safe, note=note, once=once, unsent=unsent
+        )
 
     async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:
         """Wait until something is held; see the port."""

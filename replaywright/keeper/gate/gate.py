@@ -17,10 +17,11 @@ was frozen lets nothing go when it wakes.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.session.commit_gate import GateSeen, HeldRequest, Phase, SentRequest
 from replaywright.errors import KeeperRefused
 from replaywright.keeper import clock
@@ -104,6 +105,10 @@ class Operation:
     """Requests inside TLS that are about to leave."""
     known_hosts: set[tuple[str, int]] = field(default_factory=set)
     """Hosts and ports of those that left: tunnels there carry nothing that is not known."""
+    unsent: Sought = NOTHING
+    """What was entered and not sent before."""
+    carriers: dict[str, bool] = field(default_factory=dict)
+    """By method and address of requests that may change something: whether one of them carried some of that."""
     unseen_s: float | None = None
     """Time since which a tunnel may carry unknown requests."""
 
@@ -118,6 +123,12 @@ class Operation:
             self.expected.append(connection)
         if len(self.expected) > SENT_REMEMBERED:
             self.unlisted += self.expected.pop(0).gated
+
+    def weigh(self, request: Mapping[str, Any], url: str) -> None:
+        """Note whether a request of the DevTools protocol carries what was entered."""
+        kind = f"{request['method'].upper()} {url}"
+        if self.unsent and (kind in self.carriers or len(self.carriers) < SENT_REMEMBERED):
+            self.carriers[kind] = self.carriers.get(kind, False) or not self.unsent.lacks(request)
 
     def inside(self, connection: UpstreamConnection) -> list[UpstreamConnection]:
         """Return the requests inside a tunnel that are about to leave."""
@@ -244,6 +255,11 @@ class Gate:
             self._current.expect(connection)
             self._wake_waiters()
 
+    def weigh(self, request: Mapping[str, Any], url: str) -> None:
+        """Take note of what a request carries that may change something."""
+        if self._current is not None:
+            self._current.weigh(request, url)
+
     def note_page_closed(self) -> None:
         """Take note that a page was closed: its last requests are not reported."""
         if self._current is not None and self._current.unseen_s is None:
@@ -347,6 +363,7 @@ class Gate:
         hold_safe: bool = False,
         note: str = "",
         once: bool = False,
+        unsent: Sought = NOTHING,
     ) -> GateSeen:
         """Hold gated bytes from now on.
 
@@ -376,6 +393,7 @@ class Gate:
             hold_safe=hold_safe,
             note=note,
             once=once,
+            unsent=unsent,
         )
         if not self._black_box.departures.write(ArmLine(op_id=op_id, epoch=epoch, hold_safe=hold_safe, note=note)):
             raise RequestRefused(ErrorCode.REFUSED, "what leaves can neither be recorded nor be left unrecorded")
@@ -545,6 +563,7 @@ class Gate:
             unlisted=operation.unlisted,
             repeated=operation.repeated,
             repeated_at=clock.wall_s(operation.repeated_s, offset_s),
+            aside=tuple(kind for kind, carries in operation.carriers.items() if not carries),
             awaited=None if self._reporter is None else self._reporter.awaited,
         )
 

@@ -167,6 +167,7 @@ class RequestWatcher:
         is_unsafe = method not in SAFE_METHODS
         if is_unsafe:
             self._awaited.add(number)
+            self._gate.weigh(request, request["url"].partition("?")[0].partition("#")[0])
         if address.scheme != "https":
             return
         self._under_way[number] = connection = self._black_box.open(

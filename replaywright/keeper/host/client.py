@@ -22,6 +22,7 @@ from pydantic import ValidationError
 import replaywright
 from replaywright.children import for_browser
 from replaywright.domain.page.targets import Box
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
@@ -162,10 +163,17 @@ class KeeperClient:
         hold_safe: bool = False,
         note: str = "",
         once: bool = False,
+        unsent: Sought = NOTHING,
     ) -> GateSeen:
         """Hold gated bytes from now on; after `dispatch_by_ms` milliseconds without a permit they are cut."""
         request = ArmRequest(
-            op_id=op_id, epoch=epoch, dispatch_by_ms=dispatch_by_ms, hold_safe=hold_safe, note=note, once=once
+            op_id=op_id,
+            epoch=epoch,
+            dispatch_by_ms=dispatch_by_ms,
+            hold_safe=hold_safe,
+            note=note,
+            once=once,
+            unsent=unsent.texts,
         )
         return await self._ask(request, GateSeen)
 
