@@ -162,7 +162,7 @@ class Capture:
     """Evidence from a page when a step has failed. No part of it shows a secret."""
 
     screenshot: bytes | None = None
-    """PNG of the whole page, up to a height; of what is on the screen when that cannot be had."""
+    """PNG of what is on the screen."""
     dom: str | None = None
     """HTML of all frames, open shadow roots and what the fields hold included."""
     console: tuple[str, ...] = ()

@@ -95,7 +95,7 @@ class Gallery:
         missing = attempt.artifacts_missing.get("screenshot", "")
         if not digest and not missing:
             return None
-        alt = f"The whole page when attempt {attempt.number} at step {step.number} had failed"
+        alt = f"The page when attempt {attempt.number} at step {step.number} had failed"
         return self._figure(StepPicture(digest=digest, missing=missing), "When it failed", alt)
 
     def of(self, digest: str, caption: str, alt: str) -> Figure:

@@ -45,7 +45,6 @@ async def test_a_picture_shows_nothing_of_a_secret_wherever_the_page_echoes_it(
     assert masked[0] == masked[1]
     assert open_ones[0] != open_ones[1]
     assert masked[0] not in open_ones
-    assert size_of(masked[0])[1] > 1500
 
 
 async def test_a_session_that_did_not_type_the_secret_hides_it_as_well(
@@ -59,7 +58,6 @@ async def test_a_session_that_did_not_type_the_secret_hides_it_as_well(
         await adopted.detach()
 
     assert pictures[0] == pictures[1]
-    assert size_of(pictures[0])[1] > 1500
 
 
 async def test_the_page_is_as_it_was_and_was_told_of_nothing(session: ChromiumSession, site: Site) -> None:
@@ -138,13 +136,12 @@ async def test_a_document_over_the_limit_is_cut_between_elements(session: Chromi
         "document.createElement('p'), { textContent: `line ${n} of a very long document` }))"
     )
 
-    viewport = await page.evaluate("innerHeight")
     seen = await session.capture(redactor(SECRET).text)
 
     assert seen.dom is not None
     assert len(seen.dom) < capture.DOM_CHARACTERS * 1.2
     assert "<!-- cut here" in seen.dom
-    assert size_of(seen.screenshot)[1] in (capture.HEIGHT_LIMIT, viewport)  # the whole page where there is time for it
+    assert size_of(seen.screenshot) == tuple(await page.evaluate("[innerWidth, innerHeight]"))
 
 
 async def test_a_picture_that_cannot_be_masked_is_thrown_away_and_counted(session: ChromiumSession, site: Site) -> None:

@@ -36,9 +36,9 @@ function blockOf(element) {
 }
 
 /**
- * Every text that the document may show above `limits.height` pixels or, without, on the screen, each with the element that would have to be hidden. `secret` holds the
- * places of those that are hidden whatever they say; `complete` is false when there was more than the limits allow; `view`
- * is the part of the page that the window shows.
+ * Every text that the document may show on the screen, each with the element that would have to be hidden. `secret` holds
+ * the places of those that are hidden whatever they say; `complete` is false when there was more than the limits allow;
+ * `view` is the part of the page that the window shows.
  */
 function texts(limits) {
   const ends = performance.now() + limits.ms;
@@ -48,7 +48,6 @@ function texts(limits) {
   let left = limits.characters;
   const isFar = (element) => {
     const { top, bottom, width } = rectOf(element);
-    if (limits.height) return top + scrollY > limits.height;
     return width > 0 && (top > innerHeight || bottom < 0);
   };
   const note = (element, text) => {

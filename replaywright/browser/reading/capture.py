@@ -2,7 +2,8 @@
 
 Every part has its own time limit; a missing part has a reason: a page that hangs has no picture, but its requests are
 known. The page's document is not changed: secrets are hidden by an animation of the agent's world, which observers of
-the page do not see, and which ends by itself.
+the page do not see, and which ends by itself. The picture is of the window: for more than that Chromium resizes the
+page, which hears of it, closes its lists and loads more, before the step is tried once more.
 """
 
 import asyncio
@@ -23,22 +24,17 @@ from replaywright.domain.secrets.redaction import apart
 from replaywright.observing import observer
 from replaywright.ports.browser import Capture, Shown
 
-WHOLE_S, SCREEN_S, DOM_S = 3.5, 2.0, 2.5
-"""Limits of a picture of the whole page, of one of the screen instead, and of the documents."""
-LIMIT_S = WHOLE_S + SCREEN_S + DOM_S
+EVIDENCE_S, SCREEN_S, DOM_S = 5.0, 2.0, 2.5
+"""Limits of a failed step's picture, of any other one, and of the documents."""
+LIMIT_S = EVIDENCE_S + DOM_S
 """Limit of all together."""
 FRAME_S = 2.0
 """Limit of one call to one frame."""
-HEIGHT_LIMIT = 8_000
-WIDTH_LIMIT = 3_000
-"""CSS pixels of a picture."""
 PICTURE_BYTES = 20_000_000
 DOM_CHARACTERS = 400_000
 """Limit of all documents together."""
 TEXT_LIMITS = {"characters": 300_000, "elements": 60_000, "ms": 1_000}
 """Limits of the texts of a document that are searched for secrets before its picture is taken."""
-FAR = HEIGHT_LIMIT * 3 // 2
-"""CSS pixels from the top; what is further down than this cannot get into the picture of the whole page."""
 _Part = TypeVar("_Part")
 OVERLAP = 100
 """Texts before a piece that are looked at with it."""
@@ -102,24 +98,9 @@ class _Capturing:
 
     # --------------------------------------------------------------------------------------------- picture
 
-    async def picture(self) -> bytes:
-        """Return a PNG of the whole page, else of the screen, with all secrets hidden.
-
-        Raises:
-            CaptureFailed: it cannot be taken, or not without a secret in it.
-        """
-        try:
-            self.ends = time.monotonic() + WHOLE_S
-            try:
-                return await self._masked(whole=True)
-            except CaptureFailed:
-                if self.hangs:
-                    raise
-                return await self.of_screen()
-        finally:
-            self.show()
-
-    async def of_screen(self, *, jpeg: bool = False, on_open: Callable[[], None] | None = None) -> bytes:
+    async def of_screen(
+        self, *, jpeg: bool = False, on_open: Callable[[], None] | None = None, most_s: float = SCREEN_S
+    ) -> bytes:
         """Return a picture of the screen with all secrets hidden; `show` ends the hiding.
 
         `on_open` is called where there are none: others may read the page from then on, and touch nothing.
@@ -127,9 +108,9 @@ class _Capturing:
         Raises:
             CaptureFailed: it cannot be taken, or not without a secret in it.
         """
-        self.ends = time.monotonic() + SCREEN_S
+        self.ends = time.monotonic() + most_s
         try:
-            return await self._masked(whole=False, jpeg=jpeg, on_open=on_open)
+            return await self._masked(jpeg=jpeg, on_open=on_open)
         except MaskingFailed:
             observer().not_masked("picture")
             raise
@@ -139,24 +120,24 @@ class _Capturing:
         for frame in self.tab.worlds():
             self.tab.notify(frame, "globalThis.replaywrightCapture?.show()")
 
-    async def _masked(self, *, whole: bool, jpeg: bool = False, on_open: Callable[[], None] | None = None) -> bytes:
+    async def _masked(self, *, jpeg: bool, on_open: Callable[[], None] | None) -> bytes:
         hidden = 0
         for _ in range(TRIES):
-            hidden += await self._hide(whole=whole)
+            hidden += await self._hide()
             if on_open is not None and not hidden:
                 self.is_open = True
                 on_open()
-            data = await self._shoot(whole=whole, jpeg=jpeg)
-            if not (shown := await self._hide(whole=whole)):
+            data = await self._shoot(jpeg=jpeg)
+            if not (shown := await self._hide()):
                 return data
             hidden += shown
         raise MaskingFailed("the page showed secrets anew while its picture was taken")
 
-    async def _hide(self, *, whole: bool) -> int:
+    async def _hide(self) -> int:
         """Hide in all frames whatever shows a secret, and frames that cannot be asked; how much was newly hidden."""
         until = (time.time() + self.left_s(LIMIT_S)) * 1000
         worlds = self.tab.worlds()
-        shown = await asyncio.gather(*(self._secrets_in(frame, whole=whole) for frame in worlds))
+        shown = await asyncio.gather(*(self._secrets_in(frame) for frame in worlds))
         places = dict(zip(worlds, shown, strict=True))
         blind = {frame.parent for frame in self.tab.frames.values() if places.get(frame) is None}
         if places.get(self.tab.main) is None:
@@ -176,10 +157,10 @@ class _Capturing:
             hidden += answer
         return hidden
 
-    async def _secrets_in(self, frame: Frame, *, whole: bool) -> list[int] | None:
+    async def _secrets_in(self, frame: Frame) -> list[int] | None:
         """Return the places in the frame that show a secret; None if it does not answer or is too large."""
         try:
-            reply = await self.call(frame, "texts", {**TEXT_LIMITS, "height": FAR if whole else None})
+            reply = await self.call(frame, "texts", TEXT_LIMITS)
         except CdpFailed as exc:
             self.hangs = self.hangs or (exc.timed_out and frame is self.tab.main)
             return None
@@ -206,18 +187,10 @@ class _Capturing:
                     return None
         return found
 
-    async def _shoot(self, *, whole: bool, jpeg: bool) -> bytes:
-        cdp = self.tab.cdp
+    async def _shoot(self, *, jpeg: bool) -> bytes:
+        wanted: dict[str, Any] = {"format": "jpeg", "quality": JPEG_QUALITY} if jpeg else {"format": "png"}
         try:
-            wanted: dict[str, Any] = {"format": "jpeg", "quality": JPEG_QUALITY} if jpeg else {"format": "png"}
-            if whole:
-                metrics = await cdp.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
-                size, seen = metrics["cssContentSize"], metrics["cssVisualViewport"]
-                width = min(max(size["width"], seen["clientWidth"]), WIDTH_LIMIT)
-                height = min(max(size["height"], seen["clientHeight"]), HEIGHT_LIMIT)
-                clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-                wanted |= {"captureBeyondViewport": True, "clip": clip}
-            reply = await cdp.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
+            reply = await self.tab.cdp.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(EVIDENCE_S))
         except CdpFailed as exc:
             raise CaptureFailed(f"no picture could be taken: {exc}") from exc
         data = base64.b64decode(reply["data"])
@@ -291,7 +264,8 @@ async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callabl
         capturing.missing |= dict.fromkeys(("screenshot", "dom"), "the page has no document")
         screenshot = dom = None
     else:
-        screenshot = await capturing.try_part("screenshot", capturing.picture)
+        screenshot = await capturing.try_part("screenshot", lambda: capturing.of_screen(most_s=EVIDENCE_S))
+        capturing.show()
         dom = await capturing.try_part("dom", capturing.documents)
     return Capture(
         screenshot=screenshot,
