@@ -1,4 +1,4 @@
-"""Whether a page has kept what was entered: one that loads its data late puts that over it."""
+"""Whether a page has kept what was entered: one may load its data over it, or read another date in it."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,12 @@ class Entries:
     fields: int = 0
     lost: tuple[str, ...] = ()
     """Names of those that show something else now."""
-
-
-def forget(tab: Tab) -> None:
-    """Have the tab forget its entries."""
-    for frame in tab.worlds():
-        tab.notify(frame, script_for("takeEntries", False))
+    misread: tuple[tuple[str, str], ...] = ()
+    """Names of those that were given a date, each with the other date that it shows now."""
 
 
 async def taken(tab: Tab, *, required: bool) -> Entries:
-    """Return the entries of a tab; it forgets them, unless they are `required` and some are lost.
+    """Return the entries of a tab; it forgets them, unless a date is another one or they are `required` and lost.
 
     Those of a document that does not answer are unknown.
     """
@@ -32,4 +28,5 @@ async def taken(tab: Tab, *, required: bool) -> Entries:
         answer for answer in await tab.call_all(tab.worlds(), script, timeout_s=_ANSWER_S) if isinstance(answer, dict)
     ]
     lost = tuple(name for answer in answers for name in answer["lost"])
-    return Entries(sum(answer["fields"] for answer in answers), lost)
+    misread = tuple((name, shown) for answer in answers for name, shown in answer["misread"])
+    return Entries(sum(answer["fields"] for answer in answers), lost, misread)

@@ -18,7 +18,7 @@ from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Target
 from replaywright.domain.proof.proof import is_input, needs_proof
-from replaywright.domain.step.outcomes import ENTRY_LOST, Evidence
+from replaywright.domain.step.outcomes import DATE_MISREAD, ENTRY_LOST, Evidence
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
 from replaywright.ports.browser import BeforeDispatch, Work
@@ -148,21 +148,27 @@ class StepContext:
             await self.before_dispatch(target, self.before)
 
     async def _take_entries(self) -> None:
-        """Note whether the page has kept what was entered; raise where it had when the press was recorded."""
+        """Note whether the page has kept what was entered.
+
+        Raises:
+            ActionFailed: it has not, and had when the press was recorded; or it reads another date in what was given.
+        """
         environment, required = self.environment, self.work.keeps_entries
         if not environment.was_entered:
             return
         environment.was_entered = False
-        if not (required or self.work.learning):
-            entries.forget(self.tab)
-            return
         found = await entries.taken(self.tab, required=required)
         self.keeps_entries = found.fields > 0 and not found.lost
-        if required and found.lost:
-            environment.was_entered = True
-            named = " and ".join(repr(shorten(name, LINE_LIMIT)) for name in found.lost)
-            message = f"the page has changed what was entered in {named}: it shows something else now"
-            raise ActionFailed(ENTRY_LOST, message, dispatched=False)
+        if not found.misread and not (required and found.lost):
+            return
+        environment.was_entered = True
+        if found.misread:
+            read = " and ".join(f"{shorten(name, LINE_LIMIT)!r} ({shown})" for name, shown in found.misread)
+            message = f"the page reads another date in what was entered in {read}"
+            raise ActionFailed(DATE_MISREAD, message, dispatched=False)
+        named = " and ".join(repr(shorten(name, LINE_LIMIT)) for name in found.lost)
+        message = f"the page has changed what was entered in {named}: it shows something else now"
+        raise ActionFailed(ENTRY_LOST, message, dispatched=False)
 
     # ------------------------------------------------------------------------------------------- evidence
 

@@ -7,7 +7,7 @@ from typing import Final
 from replaywright.domain.common.templates import LONG, texts_of
 from replaywright.domain.common.text import is_word_edge, shorten
 from replaywright.domain.proof.signed_out import SIGNED_OUT
-from replaywright.domain.step.outcomes import BLOCKED, ENTRY_LOST
+from replaywright.domain.step.outcomes import BLOCKED, DATE_MISREAD, ENTRY_LOST
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import Parameter
 
@@ -38,6 +38,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "disagrees": "the page changed: --mode auto or learn lets the model find the element",
     "low_score": "the page changed: --mode auto or learn lets the model find the element",
     ENTRY_LOST: "the page loads its data over what is entered: let a `wait_for` step see that it is there before",
+    DATE_MISREAD: "enter the date as the page writes its own, or choose it in the page's calendar",
     "no_element": "the model sees no such element on the page: check the instruction",
     "undecidable": "look at the site whether the step took effect; `reconcile` lets the run find out itself",
     "store_unavailable": "Redis was away for too long: bring it back and run again",

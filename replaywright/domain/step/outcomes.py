@@ -184,6 +184,8 @@ SKIPPED_AHEAD = "skipped_ahead"
 """Reason, and warning, of a step that a person had left out before it began."""
 ENTRY_LOST = "entry_lost"
 """Reason of a press that was not given, as the page has changed what was entered before."""
+DATE_MISREAD = "date_misread"
+"""Reason of a press that was not given, as a field shows another date than the one that was entered."""
 UPLOAD_REFUSED = "upload_refused"
 """Reason of an upload that was not begun: a file is missing, or may not be uploaded from the worker's machine."""
 OUT_OF_REACH = frozenset({"covered", "invisible", "gone", "intercepted", "not_editable", "no_list"})
