@@ -75,3 +75,23 @@ async def test_texts_that_change_make_no_other_page(session: ChromiumSession, si
     assert second.snapshot is not None
     assert second.snapshot.controls == first.snapshot.controls
     assert time.monotonic() - begun >= 0.6
+
+
+async def test_a_page_that_has_become_another_is_waited_for_while_it_asks_for_more(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, PAGE)
+    first = await looked(session)
+    later = """(async () => {
+      const add = (html) => document.body.insertAdjacentHTML('beforeend', html);
+      add('<a href="#back">Back</a>');
+      await fetch('/slow?ms=700');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await fetch('/slow?ms=500');
+      add('<input aria-label=Name>');
+    })()"""
+    await session.tabs.current.page.evaluate(f"void {later}")
+
+    second = await looked(session, first.snapshot, 1)
+
+    assert fields(second) == ["Name"]

@@ -470,22 +470,27 @@ class Finder:
     async def _read_filled(self) -> Snapshot | None:
         """Read the page for whoever is to name the element; wait for one that is empty, or says it is loading.
 
-        One that was shown before, in vain, is waited for to become another.
+        One that was shown before, in vain, is waited for to become another, and to have all that it asks for: there is
+        no third look.
         """
         until = Deadline(self._deadline.left(_FILLED_S))
         patience = Deadline(self._deadline.left(self._work.patience_ms / 1000))
+        shown = self._work.shown
 
-        def may_change(snapshot: Snapshot) -> bool:
+        def may_change(snapshot: Snapshot, before: Snapshot | None) -> bool:
             if not _is_filled(snapshot):
                 return not until.passed
-            is_known = self._work.shown is not None and snapshot.controls == self._work.shown.controls
-            growing = self._tab.traffic.is_growing and not until.passed
-            return is_known and (growing or not patience.passed)
+            if shown is None:
+                return False
+            is_known = snapshot.controls == shown.controls
+            changes = not is_known and (before is None or snapshot.controls != before.controls)
+            growing = (changes or self._tab.traffic.is_growing) and not until.passed
+            return growing or (is_known and not patience.passed)
 
-        snapshot = await self._read(about=self._work.step.instruction)
-        while snapshot is not None and may_change(snapshot):
+        before, snapshot = None, await self._read(about=self._work.step.instruction)
+        while snapshot is not None and may_change(snapshot, before):
             await self._tabs.until(lambda: False, until.left(_LOOK_AGAIN_S))
-            snapshot = await self._read(about=self._work.step.instruction)
+            before, snapshot = snapshot, await self._read(about=self._work.step.instruction)
         return snapshot
 
     async def _read(self, about: str | None = None, *, notes: bool = True) -> Snapshot | None:
