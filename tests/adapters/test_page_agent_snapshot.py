@@ -1,5 +1,7 @@
 """Snapshots have what can be acted on and read."""
 
+import pytest
+
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
 from tests.pages.harness import AgentPage
@@ -54,6 +56,23 @@ async def test_what_a_drawn_list_shows_as_chosen_is_no_field(agent: AgentPage) -
 
     assert ("textbox", "Country") not in fields
     assert {("combobox", "Country"), ("textbox", "City"), ("textbox", "Street")} <= set(fields)
+
+
+@pytest.mark.parametrize("tag", ["table", "div"])
+async def test_the_head_of_another_column_labels_no_field(agent: AgentPage, tag: str) -> None:
+    heads, row = ("Macro", "Value", "Description"), "<input style='width:100%'>"
+    cell = "<span style='display:inline-block;width:150px'>"
+    table = (
+        "<table style='width:460px;table-layout:fixed'><thead><tr>"
+        + "".join(f"<th align=left>{head}</th>" for head in heads)
+        + f"</tr></thead><tbody><tr>{f'<td>{row}</td>' * 3}</tr></tbody></table>"
+    )
+    grid = "".join(f"{cell}{head}</span>" for head in heads) + "<br>" + f"{cell}{row}</span>" * 3
+    await agent.show(table if tag == "table" else f"<div style='width:460px'>{grid}</div>")
+
+    fields = [e.target.label for e in (await snapshot(agent)).elements if e.actionable]
+
+    assert fields == list(heads)
 
 
 async def test_a_described_element_is_the_same_in_a_snapshot(agent: AgentPage) -> None:

@@ -587,13 +587,21 @@ function labelOf(element, role, reading) {
   const box = reading.box(reading.surfaceOf(element) ?? element);
   const directions = role === "checkbox" || role === "radio" || role === "switch" ? [1, -1] : [-1];
   for (const direction of directions) {
-    const [found] = entriesBeside(element, direction, reading, { wanted: 1, budget: 30, spoken: true });
+    const texts = (wanted) => entriesBeside(element, direction, reading, { wanted, budget: 30, spoken: true });
+    let [found] = texts(1);
+    if (found && headsAnother(found.box, box)) found = texts(HEADS).find((text) => !headsAnother(text.box, box));
     // What labels a field stands close: on its line or right above it.
     const isClose = found && gap(box, found.box) < 60 && isLabel(found.text) && !found.ofTab;
     if (isClose && mayLabel(found.node, element, reading)) return found.text;
   }
   return "";
 }
+
+/** Texts before a field that may head other columns than its own. */
+const HEADS = 8;
+
+/** Returns whether a text above a field begins where that ends: it heads what stands beside the field. */
+const headsAnother = (text, box) => text.left > box.left + 0.9 * (box.right - box.left) && text.bottom <= box.top + 1;
 
 const SIGNED = new Set(["button", "link", "menuitem", "tab"]);
 /** Parts of a control that are looked at for a sign. */
