@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.common.text import normalise, tokens
-from replaywright.domain.locating.filling import filled_target
+from replaywright.domain.locating.filling import filled_target, general_target
 from replaywright.domain.locating.likeness import agrees, name_similarity, roles_compatible, similarity, wording_of
 from replaywright.domain.locating.matching import (
     ElementCandidate,
@@ -624,6 +624,36 @@ def test_one_that_has_moved_or_changed_since_is_not(changes: dict[str, Any]) -> 
     seen = target(CELL, **{"namesakes": 2, **changes})
 
     assert identified(target(CELL), target(CELL, **ABOVE, namesakes=2), seen).lookup.reason == "ambiguous"
+
+
+def test_a_nameless_switch_with_an_id_is_told_by_the_row_of_todays_value() -> None:
+    def switch(at: int, row: str, **changes: Any) -> Target:
+        return target(
+            {
+                "tag": "input",
+                "role": "checkbox",
+                "attributes": {"type": "checkbox", "id": f"checkbox-{at}"},
+                "xpath": f"/html/body/main/div[{at}]/div[2]/label/input",
+                "neighbours": ("At four", row),
+                "row": (f"{row} Scheduled",),
+                "element_hash": "h",
+                "namesakes": 3,
+                **changes,
+            }
+        )
+
+    which = frozenset({"name"})
+    general = general_target(switch(1, "baking"), {"name": "baking"}, which, which)
+    recorded = filled_target(general, {"name": "counting"})
+    rows = [switch(at, row) for at, row in enumerate(("baking", "cleaning", "counting"), 1)]
+    beside = switch(3, "counting", label="counting", xpath="/html/body/main/div[3]/div[1]/label/input")
+    twin = switch(3, "counting", xpath="/html/body/main/div[3]/div[3]/label/input")
+
+    assert recorded.element_hash == ""
+    assert identified(recorded, beside, *rows).lookup.hit
+    assert identified(recorded, beside, *rows).chosen == candidates(beside, *rows)[3]
+    assert identified(recorded, beside, *rows[:2]).lookup.reason == "disagrees"
+    assert identified(recorded, *rows, twin).lookup.reason == "ambiguous"
 
 
 # ------------------------------------------------------------------------------------------------------ namesakes

@@ -319,13 +319,15 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
     known = identities_of(recorded, [seen])[0]
     if recorded.name or seen.name or known.speaks_for:
         return False
-    if known.speaks_against or (recorded.namesakes > 1 and recorded.element_hash != seen.element_hash):
+    is_relabelled = normalise(recorded.label) != normalise(seen.label)
+    # The digest is left out of a recording that is of another row with another value, and has an id.
+    is_unlike = recorded.element_hash != seen.element_hash if recorded.element_hash else is_relabelled
+    if known.speaks_against or (recorded.namesakes > 1 and is_unlike):
         return True
     in_row, is_called = bool(recorded.row and seen.row), bool(recorded.label or recorded.text)
     if 0 < seen.namesakes < recorded.namesakes and not (in_row or is_called):
         return True  # those after one that is gone have moved up: the place tells none of them
     # Those without a name were counted by their label: of one that has another label now, that told nothing.
-    is_relabelled = normalise(recorded.label) != normalise(seen.label)
     by_place = (recorded.namesakes > 1 or (is_relabelled and alike > 1)) and not in_row
     if by_place and (alike > recorded.namesakes or not stays(recorded, seen)):
         return True
