@@ -7,6 +7,7 @@ from typing import Any
 from temporalio import activity
 
 from activities.policing import blocked_by
+from activities.proof.reconciling import go_there
 from activities.session.attachments import Attachment
 from activities.step.acting import Acting, Ungranted
 from activities.step.awaiting import Waiting
@@ -351,10 +352,18 @@ class Performance:
             return await self._failed(exc)
         else:
             if outcome.status is Status.DONE and report.left_at and _needs_its_page(at.command, outcome):
-                await at.browser.come_back(report.url, at.step.timeout_ms)
+                await self._come_back(report)
             return outcome
         finally:
             await self._leave_gate()
+
+    async def _come_back(self, report: Report) -> None:
+        """Open the page again that was left, unless the step has led to it: that may be to do it again."""
+        at = self._at
+        if not report.is_fresh:
+            await at.browser.come_back(report.url, at.step.timeout_ms)
+        elif at.step.reconcile is not None:
+            await go_there(at.browser, at.step.reconcile, at.context)
 
     async def _judged(self, report: Report) -> StepOutcome:
         at = self._at

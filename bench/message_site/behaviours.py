@@ -71,6 +71,11 @@ class Behaviour:
         """Whether the site can have it at all."""
         return self.sends and self.site.stores
 
+    @property
+    def ends_nowhere(self) -> bool:
+        """Whether no page of the site is there in the end: its answer is cut off, and it cannot be asked."""
+        return self.site.ends == "cut" and not self.probe
+
     def is_doubled(self, presses: Sequence[str], warnings: Sequence[str] = ()) -> bool:
         """Whether the presses that submissions came of are more than one, or more than the page itself makes of one.
 

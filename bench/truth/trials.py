@@ -46,6 +46,8 @@ class Told:
     """What a person was asked."""
     needless: list[str] = field(default_factory=list)
     """Why nobody would have had to be asked."""
+    says_done: bool = False
+    """The result says of its step with consequences that it was done."""
     warnings: tuple[str, ...] = ()
     hits: int = 0
     """Elements that were found as recorded."""
@@ -85,8 +87,12 @@ class Told:
 
     @property
     def is_misreported(self) -> bool:
-        """Reported as failed, and the site has it."""
-        return self.status == "failed" and self.stored > 0
+        """Reported as failed, and the site has it.
+
+        Where the site leaves no page on which the run could be verified, it is enough to say that the step was done.
+        """
+        is_told = self.says_done and self.cell.behaviour.ends_nowhere
+        return self.status == "failed" and self.stored > 0 and not is_told
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -190,6 +196,7 @@ class Trial:
             ending = await ended(handle)
         told.status = "done" if ending.status == "done" else "failed"
         told.said = f"{ending.result.reason} {ending.result.message}"[:400]
+        told.says_done = any(line.state == "done" for line in ending.result.commits)
         told.warnings, told.hits = _warnings(ending), ending.result.totals.hits
         told.without_page |= ending.result.note == WITHOUT_PAGE
 

@@ -13,6 +13,7 @@ import pytest
 from playwright.async_api import Error, Page, Playwright, async_playwright
 
 from replaywright.browser.devtools.endpoint import driver_url
+from replaywright.domain.proof.carrying import NOTHING, Sought
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import ReplaywrightError
 from replaywright.keeper.gate.commit_gate import LocalCommitGate
@@ -94,9 +95,9 @@ class Rig:
     page: Page
     epoch: int
 
-    async def sent(self, script: str, *, permits: bool = True) -> GateSeen:
+    async def sent(self, script: str, *, permits: bool = True, unsent: Sought = NOTHING) -> GateSeen:
         """Arm the gate, let the page send, and let that go; what is told of the gate then."""
-        await self.gate.arm("op", within_ms=HOLD_MS, hold_safe=False)
+        await self.gate.arm("op", within_ms=HOLD_MS, hold_safe=False, unsent=unsent)
         await self.page.evaluate(f"void setTimeout(() => {{ {script} }})")
         held = await self.gate.wait_held("op", 5000)
         assert held.held, "nothing came to the gate"
@@ -215,6 +216,29 @@ async def test_a_request_inside_tls_is_in_flight_until_it_is_answered(rig: Rig, 
 
     assert told(before) == [("POST", f"{site.url}send", 0, True)]
     assert told(after) == [("POST", f"{site.url}send", 200, False)]
+
+
+LEFT = "addEventListener('pagehide', () => {{ {} }}); location.href = '/next'"
+
+
+@pytest.mark.parametrize(
+    ("script", "aside"),
+    [
+        ("navigator.sendBeacon('/count', 'left'); navigator.sendBeacon('/send', 'for=Ada+Lovelace')", ["count"]),
+        ("navigator.sendBeacon('/count', 'left'); navigator.sendBeacon('/count', 'Ada Lovelace')", []),
+        ("post('/count', {keepalive: true})", ["count"]),
+    ],
+    ids=["one of two", "the same address", "a fetch"],
+)
+async def test_what_carries_nothing_of_what_was_entered_is_told_from_what_does_as_a_page_is_left(
+    rig: Rig, site: Site, script: str, aside: list[str]
+) -> None:
+    site.answers.set()
+    await rig.sent(LEFT.format(script), unsent=Sought.of(["Ada Lovelace"]))
+
+    seen = await rig.until_seen(lambda seen: len(told(seen)) == script.count("/") and not seen.in_flight)
+
+    assert seen.aside == tuple(f"POST {site.url}{path}" for path in aside)
 
 
 async def test_what_another_worker_is_told_is_what_the_lost_one_would_have_been(rig: Rig, site: Site) -> None:

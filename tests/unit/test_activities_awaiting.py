@@ -15,7 +15,7 @@ from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced
 from replaywright.testing.browser import FakeElement
-from tests.unit.staged import COMPOSE, HELP, POST, Stage, but, of_run, request, step
+from tests.unit.staged import COMPOSE, HELP, POST, SENT, Stage, but, of_run, request, step
 
 SAYS_SENT = step("click", "the send button", effect="commit", expect=[{"text_contains": "Message sent"}])
 NOT_YET = step("click", "the send button", effect="commit", expect=[{"text_contains": "Not yet there"}])
@@ -116,6 +116,17 @@ async def test_a_run_whose_left_page_does_not_verify_comes_back_to_it_to_be_veri
     assert stage.browser.url == COMPOSE
 
 
+async def test_a_page_that_the_step_itself_has_led_to_is_not_asked_for_again(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].elements["help"] = FakeElement(HELP, goes_to=SENT)
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
+    following = but(asked(expect=()), late_ms=0, next_step=step("click", "the help"))
+
+    outcome = await stage.perform(following)
+
+    assert (outcome.status, outcome.left) == (Status.DONE, True)
+    assert stage.browser.url == "about:blank"
+
+
 async def test_what_the_ledger_does_not_let_go_as_the_page_is_left_is_in_doubt_and_not_over(stage: Stage) -> None:
     stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
     stage.store.fails["dispatch"] = [Fenced("the intent is gone")]
@@ -164,6 +175,14 @@ async def test_where_nothing_but_a_count_was_sent_the_step_is_in_doubt_whatever_
     stage.site.late = [COUNT]
 
     outcome = await stage.perform(but(asked(), late_ms=0))
+
+    assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "unwitnessed")
+
+
+async def test_a_beacon_that_carries_nothing_of_what_was_entered_is_no_witness(stage: Stage) -> None:
+    stage.site.late = [COUNT.model_copy(update={"kind": "beacon", "status": 0})]
+
+    outcome = await stage.perform(but(asked(), late_ms=300))
 
     assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "unwitnessed")
 
