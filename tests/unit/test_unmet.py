@@ -3,6 +3,7 @@
 import pytest
 from pydantic import TypeAdapter
 
+from replaywright.domain.common.text import EDGE
 from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, ProbeResult, Response
 from replaywright.domain.predicate.evaluation import evaluate
 from replaywright.domain.predicate.predicates import Predicate
@@ -68,6 +69,17 @@ def test_it_says_what_was_expected_and_what_was_found(data: dict[str, object], s
     assert message in said
     assert said.endswith(f"; at {URL}")
     assert not set("{}") & set(said)
+
+
+def test_a_value_that_stands_only_within_words_is_told_to_be_looked_for_as_whole_words() -> None:
+    def said(near: str, expected: str = f"{EDGE}oven{EDGE}") -> str:
+        details = {"expected": expected, "nearest": [near]}
+        return unmet_message(PredicateResult(passed=False, reason="text_missing", details=details))
+
+    assert "; nearest: oven-1; a parameter's value is looked for as whole words" in said("oven-1")
+    assert "`substring: true`" in said("oven-1")
+    assert "substring" not in said("mixer-1")
+    assert "substring" not in said("oven-1", "ovens")
 
 
 def test_a_verdict_of_the_user_s_own_is_told_with_what_it_gives() -> None:

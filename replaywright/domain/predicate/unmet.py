@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from replaywright.domain.common.text import shorten
+from replaywright.domain.common.text import EDGE, contains, shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.query_words import plain_words, quoted, words_of_fields
 
@@ -41,7 +41,18 @@ _SENTENCES: Final[Mapping[str, str]] = {
 
 def unmet_message(result: PredicateResult) -> str:
     """Return why an expectation does not hold, as one sentence of a message."""
-    return f"{_sentence(result.reason, result.details)}{_near(result.details)}{_where(result.details)}"
+    told = f"{_sentence(result.reason, result.details)}{_near(result.details)}{_where(result.details)}"
+    return f"{told}; {_WHOLE_WORDS}" if _is_part_of_word(result.details) else told
+
+
+_WHOLE_WORDS: Final = "a parameter's value is looked for as whole words: `substring: true` takes parts of words, too"
+
+
+def _is_part_of_word(details: Mapping[str, Any]) -> bool:
+    """Return True if the text that was looked for stands in what comes nearest, and not as whole words."""
+    expected, near = details.get("expected"), details.get("nearest") or ()
+    has_edge = isinstance(expected, str) and EDGE in expected
+    return has_edge and any(contains(str(one), str(expected).replace(EDGE, "")) for one in near)
 
 
 def _sentence(reason: str, details: Mapping[str, Any]) -> str:
