@@ -403,4 +403,5 @@ class ChromiumSession:
     async def detach(self) -> None:
         """See `BrowserSession.detach`."""
         await self.tabs.detach()
+        await self.environment.unsent.written()
         self.environment.copies.close()

@@ -22,14 +22,14 @@ def posted(body: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def entries(tmp_path: Path) -> UnsentEntries:
+async def entries(tmp_path: Path) -> UnsentEntries:
     noted = UnsentEntries(str(tmp_path))
     noted.note(DOCUMENT, "Ada Lovelace")
     noted.note(DOCUMENT, "a parcel")
     return noted
 
 
-def test_what_a_page_sends_is_taken_out(entries: UnsentEntries) -> None:
+async def test_what_a_page_sends_is_taken_out(entries: UnsentEntries) -> None:
     entries.on_event(tab("tab-1"), "Network.requestWillBeSent", posted("who=Ada+Lovelace"))
     message = {"requestId": "1", "response": {"payloadData": '{"what": "nothing"}'}}
     entries.on_event(tab("tab-1"), "Network.webSocketFrameSent", message)
@@ -37,20 +37,21 @@ def test_what_a_page_sends_is_taken_out(entries: UnsentEntries) -> None:
     assert entries.of(DOCUMENT) == Sought.of(["a parcel"])
 
 
-def test_what_another_tab_sends_takes_nothing_out(entries: UnsentEntries) -> None:
+async def test_what_another_tab_sends_takes_nothing_out(entries: UnsentEntries) -> None:
     entries.on_event(tab("tab-2"), "Network.requestWillBeSent", posted("who=Ada+Lovelace"))
 
     assert entries.of(DOCUMENT) == Sought.of(["Ada Lovelace", "a parcel"])
 
 
-def test_another_document_has_nothing_of_it(entries: UnsentEntries) -> None:
+async def test_another_document_has_nothing_of_it(entries: UnsentEntries) -> None:
     assert entries.of("tab-1/loader-2") == NOTHING
     entries.note("tab-1/loader-2", "a letter")
 
     assert (entries.of(DOCUMENT), entries.of("tab-1/loader-2")) == (NOTHING, Sought.of(["a letter"]))
 
 
-def test_who_attaches_next_knows_it(entries: UnsentEntries, tmp_path: Path) -> None:
+async def test_who_attaches_next_knows_it(entries: UnsentEntries, tmp_path: Path) -> None:
+    await entries.written()
     following = UnsentEntries(str(tmp_path))
     following.read()
 

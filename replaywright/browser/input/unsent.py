@@ -1,11 +1,15 @@
 """What was entered in the present document, and that no request has carried yet."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.handover import Handover
 from replaywright.domain.proof.carrying import NOTHING, Sought
+
+_PARTS = frozenset({"Image", "Stylesheet", "Script", "Font", "Media"})
+"""Requests for parts of a page."""
 
 
 class UnsentEntries:
@@ -16,6 +20,7 @@ class UnsentEntries:
         self._handover = Handover(directory, "unsent.json")
         self._document = ""
         self._sought = NOTHING
+        self._writing: asyncio.Task[None] | None = None
 
     def read(self) -> None:
         """Read what an earlier attachment has written."""
@@ -36,7 +41,7 @@ class UnsentEntries:
         if not self._sought or tab is None or not self._document.startswith(f"{tab.main.id}/"):
             return
         match method:
-            case "Network.requestWillBeSent":
+            case "Network.requestWillBeSent" if params.get("type") not in _PARTS:
                 sent = params["request"]
                 self._keep(self._document, self._sought.without(f"{sent['url']} {sent.get('postData', '')}"))
             case "Network.webSocketFrameSent":
@@ -44,7 +49,20 @@ class UnsentEntries:
             case _:
                 pass
 
+    async def written(self) -> None:
+        """Wait until the session's directory has it."""
+        if self._writing is not None:
+            await self._writing
+
     def _keep(self, document: str, sought: Sought) -> None:
         if (document, sought) != (self._document, self._sought):
             self._document, self._sought = document, sought
-            self._handover.write({"document": document, "texts": sought.texts})
+            if self._writing is None or self._writing.done():
+                self._writing = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        """Write it, and again what it has become meanwhile; no step waits for that."""
+        written: tuple[str, Sought] | None = None
+        while (now := (self._document, self._sought)) != written:
+            await asyncio.to_thread(self._handover.write, {"document": now[0], "texts": now[1].texts})
+            written = now
