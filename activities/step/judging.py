@@ -74,7 +74,9 @@ class Judge:
     def refused(self, report: Report) -> UnsafeRequest | None:
         """Return a request of the step that its site refused, if it answered none with success."""
         evidence = as_recorded(report.evidence, self.recorded, self.masked)
-        return refused_by(without_asides(evidence) if self.is_declared else evidence, report.url)
+        if self.is_declared:
+            evidence = without_asides(evidence, is_waited=report.is_waited)
+        return refused_by(evidence, report.url)
 
     def warnings(self, report: Report) -> tuple[str, ...]:
         """Return the warnings on a step that was done."""

@@ -10,7 +10,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.devtools.cdp import BrowserConnection, CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.channel import Frame, Tab
-from replaywright.browser.devtools.evidence import Recorder
+from replaywright.browser.devtools.evidence import Recorder, without_query
 from replaywright.browser.devtools.exchanges import Exchanges
 from replaywright.browser.devtools.first_requests import FirstRequests
 from replaywright.browser.devtools.handover import Handover
@@ -28,6 +28,10 @@ BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/", "")
 
 Listener: TypeAlias = "Callable[[Tab | None, str, Mapping[str, Any]], None]"
 """Receives protocol events: tab, method, parameters. The tab is None for events of the browser itself."""
+
+
+USUAL_KEPT = 200
+"""Kinds of requests that are remembered."""
 
 
 class Tabs:
@@ -60,6 +64,8 @@ class Tabs:
         """Collects evidence from the moment of an input on; None between steps."""
         self.last_recorder: Recorder | None = None
         """The same, kept until the next step begins: late events belong to the step before."""
+        self.usual: set[str] = set()
+        """Method and address of requests by now that may change something."""
         self.guard = StepGuard()
         """The policy of the latest step; it applies between steps, too."""
         self.on_person: Callable[[Frame, Mapping[str, Any]], None] | None = None
@@ -320,6 +326,10 @@ class Tabs:
             recorder.on_event(tab.traffic, method, params)
         for listener in tuple(self.listeners):
             listener(tab, method, params)
+        if method == "Network.requestWillBeSent" and len(self.usual) < USUAL_KEPT:
+            sent = params["request"]
+            if sent["method"].upper() not in SAFE_METHODS:
+                self.usual.add(f"{sent['method'].upper()} {without_query(sent['url'])}")
 
     def _on_browser_event(self, _cdp: CdpSession, method: str, params: Mapping[str, Any]) -> None:
         for listener in tuple(self.listeners):

@@ -32,6 +32,7 @@ DESK = """<!doctype html><title>Desk</title>
 <button id="tip">Only show a tooltip</button>
 <button id="count">Only count the visit</button>
 <button id="beacon">Only tell the counter</button>
+<button id="counted">Say saved and be counted</button>
 <a href="/loop">Round and round</a> <a href="/form?status=500">Broken page</a> <a href="/orders">Orders</a>
 <form method="post" action="/orders"><button>Order by form</button></form>
 <button data-save="401">Order by script</button>
@@ -85,6 +86,7 @@ DESK = """<!doctype html><title>Desk</title>
     navigator.sendBeacon("/beacon", "typed");
     target.value = "what I like";
   };
+  by("counted").onclick = () => { saved(); fetch("/visit", { method: "POST", body: "a press" }); };
   by("beacon").onclick = () => navigator.sendBeacon("/beacon", "one more");
 </script>"""
 LOGIN = "<!doctype html><title>Sign in</title><h1>Sign in</h1><label>Name <input name='name'></label>"

@@ -106,6 +106,23 @@ async def test_what_a_page_sends_while_it_is_filled_in_is_no_effect_of_the_field
     assert {request.kind for request in outcome.evidence.requests} == {"beacon", "request"}
 
 
+async def test_a_site_s_own_count_of_presses_is_told_from_what_carries_what_was_entered(acting: Acting) -> None:
+    await acting.do("fill", {"label": "Checked"}, value="seven parcels")
+
+    outcome = await acting.do("click", button("Say saved and be counted"))
+
+    assert [(request.aside, request.unsure) for request in outcome.evidence.requests] == [(True, False)]
+
+
+async def test_where_nothing_was_entered_only_what_is_new_is_taken_for_the_press_at_once(acting: Acting) -> None:
+    counted = await acting.do("click", button("Say saved and be counted"))
+    saved = await acting.do("click", button("Save in earnest"))
+    again = await acting.do("click", button("Say saved and be counted"))
+
+    told = [request.unsure for one in (counted, saved, again) for request in one.evidence.requests]
+    assert told == [False, False, True]
+
+
 async def test_a_field_that_does_not_take_a_text_is_told_with_both_texts_and_is_not_in_doubt(acting: Acting) -> None:
     outcome = await acting.do("fill", {"label": "Stubborn"}, value="hello", timeout_ms=4000)
 

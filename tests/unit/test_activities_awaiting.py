@@ -195,6 +195,33 @@ async def test_a_count_that_its_site_refuses_refuses_nothing(stage: Stage) -> No
     assert (outcome.status, outcome.told_by) == (Status.DONE, "answer")
 
 
+UNSURE = COUNT.model_copy(update={"aside": False, "empty": False, "unsure": True})
+
+
+@pytest.mark.parametrize("late", [[UNSURE, POST], [UNSURE]], ids=["sent later", "nothing else"])
+async def test_what_may_be_the_page_s_own_is_no_witness_before_the_time_is_over(
+    stage: Stage, late: list[UnsafeRequest]
+) -> None:
+    stage.site.late = [*late]
+
+    outcome = await stage.perform(but(asked(), late_ms=1_000 * len(late)))
+
+    assert (outcome.told_by, outcome.left, len(outcome.evidence.requests)) == ("answer", False, len(late))
+
+
+@pytest.mark.parametrize(
+    ("later", "status"), [([POST], Status.DONE), ([], Status.UNMET)], ids=["sent later", "nothing else"]
+)
+async def test_what_may_be_the_page_s_own_refuses_nothing_before_the_time_is_over(
+    stage: Stage, later: list[UnsafeRequest], status: Status
+) -> None:
+    stage.site.late = [UNSURE.model_copy(update={"status": 404}), *later]
+
+    outcome = await stage.perform(asked())
+
+    assert (outcome.status, outcome.reason) == (status, "" if later else "server_error")
+
+
 async def test_an_answer_with_content_counts_after_all_where_nothing_else_came_and_a_replay_takes_it_at_once(
     stage: Stage,
 ) -> None:
@@ -294,6 +321,27 @@ def test_a_request_is_beside_the_step_if_it_carries_none_of_what_was_entered_and
     told = [(request.aside, request.empty) for request in recorder.evidence().requests]
 
     assert told == [(True, True), (True, True), (False, False), (False, False)]
+
+
+def test_where_nothing_was_entered_it_is_unsure_what_was_sent_before_or_is_answered_with_nothing() -> None:
+    usual = frozenset({f"POST {POST.url}", "POST https://mail.example/alive"})
+    recorder, traffic = Recorder("top", "top", usual=usual), TabTraffic()
+    requests = [
+        ("POST", POST.url, "Fetch", 200),
+        ("POST", POST.url, "Document", 200),
+        ("POST", "https://mail.example/alive", "Ping", 200),
+        ("POST", "https://mail.example/approved", "Fetch", 200),
+        ("POST", "https://mail.example/approved", "Fetch", 204),
+        ("DELETE", "https://mail.example/mails/7", "Fetch", 204),
+    ]
+    for number, (method, url, kind, status) in enumerate(requests):
+        params = {"requestId": str(number), "type": kind}
+        sent = {"method": method, "url": url, "headers": {}}
+        answer = {"url": url, "status": status, "mimeType": "text/plain", "headers": {}}
+        recorder.on_event(traffic, "Network.requestWillBeSent", {**params, "request": sent})
+        recorder.on_event(traffic, "Network.responseReceived", {**params, "response": answer})
+
+    assert [request.unsure for request in recorder.evidence().requests] == [True, False, True, False, True, False]
 
 
 @pytest.mark.parametrize(("is_answered", "is_awaited"), [(True, False), (False, True)])

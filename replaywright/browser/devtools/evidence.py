@@ -34,7 +34,9 @@ DIALOG_LIMIT = 12
 
 def is_empty(response: Mapping[str, Any]) -> bool:
     """Return whether an answer is said to have no content."""
-    length = next((value for name, value in response["headers"].items() if name.lower() == "content-length"), "")
+    length = next(
+        (value for name, value in response.get("headers", {}).items() if name.lower() == "content-length"), ""
+    )
     return response["status"] in NO_CONTENT or length == "0"
 
 
@@ -180,6 +182,8 @@ class Recorder:
     top_id: str
     unsent: Sought = NOTHING
     """What was entered in the step's document and not sent before."""
+    usual: frozenset[str] = frozenset()
+    """Method and address of requests that pages had sent before."""
     causes: dict[Cause, None] = field(default_factory=dict)
     dialogs: list[str] = field(default_factory=list)
     stayed: bool = False
@@ -342,6 +346,7 @@ class Recorder:
                 sent_at=at,
                 equal_sent_at=self._equal_sent_at(sent, at),
                 aside=params.get("type") != "Document" and self.unsent.lacks(sent),
+                unsure=params.get("type") != "Document" and not self.unsent and f"{method} {url}" in self.usual,
             )
 
     def _equal_sent_at(self, sent: Mapping[str, Any], at: float) -> float:
@@ -365,8 +370,11 @@ class Recorder:
         """Note an answer, and who gave it: what a service worker of the page answers need never have left."""
         self._status(request_id, response["status"])
         request = self._requests.get(request_id)
-        if request is not None and request.aside:
-            request = self._requests[request_id] = request.model_copy(update={"empty": is_empty(response)})
+        if request is not None and is_empty(response):
+            # A form that is answered with nothing keeps its page; other methods than POST say what they do.
+            is_vague = not (self.unsent or document) and request.method == "POST"
+            more = {"empty": request.aside, "unsure": request.unsure or is_vague}
+            request = self._requests[request_id] = request.model_copy(update=more)
         if request is not None and response.get("fromServiceWorker"):
             self._requests[request_id] = request.model_copy(update={"kind": "served"})
         else:

@@ -184,7 +184,8 @@ class StepContext:
         self.armed_at, self.given_at = time.monotonic(), time.time()
         self.tab.traffic.given = (self.tab.main.loader if is_input(self.step) else "", self.armed_at)
         self._acted_in = self.tabs.document
-        self.recorder = Recorder(self.frame.id, self.tab.main.id, self.environment.unsent.of(self._acted_in))
+        unsent, usual = self.environment.unsent.of(self._acted_in), frozenset(self.tabs.usual)
+        self.recorder = Recorder(self.frame.id, self.tab.main.id, unsent, usual)
         self.tabs.record(self.recorder, popups=self.work.causes is None or Cause.POPUP in self.work.causes)
         self._open_before = tuple(self.tabs.open_tabs)
         expected = watch or (self.work.causes is not None and Cause.NEW_DOCUMENT in self.work.causes)

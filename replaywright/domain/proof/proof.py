@@ -62,9 +62,10 @@ def refused_by(evidence: Evidence, url: str) -> UnsafeRequest | None:
     return next((request for request in failed if is_open(request)), failed[0]) if failed else None
 
 
-def without_asides(evidence: Evidence) -> Evidence:
-    """Return the evidence without requests that carry nothing of what was entered: they say nothing of the step."""
-    return evidence.model_copy(update={"requests": tuple(each for each in evidence.requests if not each.aside)})
+def without_asides(evidence: Evidence, *, is_waited: bool) -> Evidence:
+    """Return the evidence without requests that say nothing of the step, or not yet: see `UnsafeRequest`."""
+    kept = (each for each in evidence.requests if each.is_telling or (is_waited and not each.aside))
+    return evidence.model_copy(update={"requests": tuple(kept)})
 
 
 def failed_requests(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:

@@ -45,8 +45,7 @@ class Sending(Record):
     delay_ms: int = 0
     """Delay after the input."""
     aside: bool = False
-    """It carried nothing of what was entered, and no other request of the step did: a replay takes it for the step's.
-    See `UnsafeRequest.aside`."""
+    """It was not telling (see `UnsafeRequest`), nor was any other of the step: a replay takes it for the step's."""
 
     @property
     def is_late(self) -> bool:
@@ -72,7 +71,7 @@ def witness_of(
     was entered.
     """
     own = tuple(urls)
-    requests = [request for request in evidence.requests if not request.aside]
+    requests = [request for request in evidence.requests if request.is_telling]
     if is_waited and not any(request.kind in _TELLING for request in requests):
         requests = [request for request in evidence.requests if not (request.aside and request.empty)]
     answered = [request for request in requests if 0 < request.status < 400]
@@ -86,7 +85,7 @@ def witness_of(
     if any(request.kind in ("request", "worker") for request in answered):
         return Witness.SENT
     untold = [request for request in evidence.requests if request.kind in ("beacon", "websocket")]
-    has_left = any(not (request.broken or request.aside) and _is_of(request.url, own) for request in untold)
+    has_left = any(request.is_telling and not request.broken and _is_of(request.url, own) for request in untold)
     return Witness.SENT if has_left else None
 
 
@@ -98,17 +97,17 @@ def sendings(
     `given_at` is when the input was given, `left_at` when its page was left, in seconds since 1970; 0: it was not.
     """
     found: dict[RequestKind, Sending] = {}
-    is_told = any(is_telling(request) and not request.aside for request in evidence.requests)
+    is_told = any(is_telling(request) and request.is_telling for request in evidence.requests)
     for request in evidence.requests:
         is_left = bool(left_at) and request.sent_at >= left_at
-        if is_told and request.aside:
+        if is_told and not request.is_telling:
             continue
         if not (is_telling(request) or (is_left and request.kind == "beacon")):
             continue
         delay_ms = max(0, int((request.sent_at - given_at) * 1000)) if request.sent_at and given_at else 0
         kind = kind_of(request.method, masked(request.url))
         via = LEAVING if is_left else "worker" if request.kind == "worker" else "page"
-        found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms, aside=request.aside))
+        found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms, aside=not request.is_telling))
     return tuple(found.values())[:SENDINGS_KEPT]
 
 
@@ -128,8 +127,9 @@ def as_recorded(evidence: Evidence, recorded: Iterable[Sending], masked: Callabl
     own = {sending.kind for sending in recorded if sending.aside}
     if not own:
         return evidence
+    cleared = {"aside": False, "unsure": False}
     requests = (
-        request.model_copy(update={"aside": request.aside and kind_of(request.method, masked(request.url)) not in own})
+        request.model_copy(update=cleared) if kind_of(request.method, masked(request.url)) in own else request
         for request in evidence.requests
     )
     return evidence.model_copy(update={"requests": tuple(requests)})

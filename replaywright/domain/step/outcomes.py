@@ -78,7 +78,15 @@ class UnsafeRequest(Record):
     """Something was entered that the page had not sent yet, and this request carries none of it: pages count presses
     and visits at their own site."""
     empty: bool = False
-    """Its answer has no content."""
+    """`aside`, and its answer has no content."""
+    unsure: bool = False
+    """Nothing was entered that the page had yet to send; and it had sent the like before, or the answer has no content.
+    So it may be the step's, or the page's own."""
+
+    @property
+    def is_telling(self) -> bool:
+        """True unless the page may have sent it whatever became of the step."""
+        return not (self.aside or self.unsure)
 
 
 class DownloadedFile(Record):
