@@ -8,10 +8,11 @@ from activities.step.awaiting import with_unheard
 from replaywright.browser.devtools.evidence import Recorder, TabTraffic
 from replaywright.domain.proof.carrying import Sought
 from replaywright.domain.proof.proof import unanswered
-from replaywright.domain.proof.witness import Witness, witness_of
+from replaywright.domain.proof.witness import Sending, Witness, as_recorded, witness_of
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.session.commit_gate import GateSeen, SentRequest
-from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
+from replaywright.domain.step.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.step.press_grants import kind_of
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced
 from replaywright.testing.browser import FakeElement
@@ -220,6 +221,20 @@ async def test_what_may_be_the_page_s_own_refuses_nothing_before_the_time_is_ove
     outcome = await stage.perform(asked())
 
     assert (outcome.status, outcome.reason) == (status, "" if later else "server_error")
+
+
+@pytest.mark.parametrize(
+    ("request_seen", "was_aside", "is_telling"),
+    [(UNSURE, False, True), (UNSURE, True, True), (COUNT, True, True), (COUNT, False, False)],
+)
+def test_a_replay_knows_what_was_recorded_as_the_step_s(
+    request_seen: UnsafeRequest, was_aside: bool, is_telling: bool
+) -> None:
+    recorded = (Sending(kind=kind_of("POST", COUNT.url), aside=was_aside),)
+
+    [known] = as_recorded(Evidence(requests=(request_seen,)), recorded).requests
+
+    assert known.is_telling is is_telling
 
 
 async def test_an_answer_with_content_counts_after_all_where_nothing_else_came_and_a_replay_takes_it_at_once(

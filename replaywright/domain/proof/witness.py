@@ -123,16 +123,16 @@ def missing(recorded: Iterable[Sending], evidence: Evidence, masked: Callable[[s
 
 
 def as_recorded(evidence: Evidence, recorded: Iterable[Sending], masked: Callable[[str], str] = str) -> Evidence:
-    """Return the evidence in which requests that were recorded as the step's only ones are not beside it."""
-    own = {sending.kind for sending in recorded if sending.aside}
-    if not own:
-        return evidence
-    cleared = {"aside": False, "unsure": False}
-    requests = (
-        request.model_copy(update=cleared) if kind_of(request.method, masked(request.url)) in own else request
-        for request in evidence.requests
-    )
-    return evidence.model_copy(update={"requests": tuple(requests)})
+    """Return the evidence in which what was recorded as the step's is telling; beside it, if it was recorded so."""
+    own = {sending.kind: sending.aside for sending in recorded}
+
+    def known(request: UnsafeRequest) -> UnsafeRequest:
+        is_aside = own.get(kind_of(request.method, masked(request.url)))
+        if is_aside is None or request.is_telling:
+            return request
+        return request.model_copy(update={"unsure": False, "aside": request.aside and not is_aside})
+
+    return evidence.model_copy(update={"requests": tuple(map(known, evidence.requests))}) if own else evidence
 
 
 _TELLING = frozenset({"request", "worker"})
