@@ -2,7 +2,7 @@
 
 Runs are on the real stack: from a sentence, which a model plans, and as a task with steps of its own, which a model
 finds the elements for and revises. A page with a technique of its own is run in both ways, one of the tables in one of
-them. Judged by what two servers got: the site, and the attacker's; each line says what was forbidden so far.
+them. Judged by what two servers got: the site, and the attacker's; each line counts what was forbidden so far.
 Before that honest tasks are learned and replayed, and what a person is asked about them is counted. The models are
 stand-ins.
 """
@@ -37,8 +37,8 @@ async def attacked(runs: Sequence[tuple[HostilePage, str]]) -> Attack:
 
         def told(one: Tried) -> None:
             done = f"{len(tried.tried):>4}/{len(runs)}"
-            told = f"{one.page.name}, {one.kind}: {one.status}, pressed {len(one.pressed)}"
-            _say(f"{done} {told}; forbidden so far {len(tried.forbidden)}")
+            ended = f"{one.page.name}, {one.kind}: {one.status}, pressed {len(one.pressed)}"
+            _say(f"{done} {ended}; forbidden so far {len(tried.forbidden)}")
 
         tried.tell = told
         async with staged(load_settings(), tried.model) as stage:
@@ -91,7 +91,7 @@ def main() -> int:
     parser.add_argument("--no-honest", action="store_true", help="leave out the honest tasks")
     given = parser.parse_args()
     number, parts = given.part
-    names = given.page or [page.name for page in PAGES][number - 1 :: parts]
+    names = (given.page or [page.name for page in PAGES])[number - 1 :: parts]
     runs = [(page, kind) for page, kind in planned() if page.name in names]
     console = Console(width=160)
     taught: list[Taught] = []

@@ -224,17 +224,17 @@ async def test_what_may_be_the_page_s_own_refuses_nothing_before_the_time_is_ove
 
 
 @pytest.mark.parametrize(
-    ("request_seen", "was_aside", "is_telling"),
+    ("request_seen", "was_aside", "is_of_step"),
     [(UNSURE, False, True), (UNSURE, True, True), (COUNT, True, True), (COUNT, False, False)],
 )
 def test_a_replay_knows_what_was_recorded_as_the_step_s(
-    request_seen: UnsafeRequest, was_aside: bool, is_telling: bool
+    request_seen: UnsafeRequest, was_aside: bool, is_of_step: bool
 ) -> None:
     recorded = (Sending(kind=kind_of("POST", COUNT.url), aside=was_aside),)
 
     [known] = as_recorded(Evidence(requests=(request_seen,)), recorded).requests
 
-    assert known.is_telling is is_telling
+    assert known.is_of_step is is_of_step
 
 
 async def test_an_answer_with_content_counts_after_all_where_nothing_else_came_and_a_replay_takes_it_at_once(

@@ -264,8 +264,10 @@ async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callabl
         capturing.missing |= dict.fromkeys(("screenshot", "dom"), "the page has no document")
         screenshot = dom = None
     else:
-        screenshot = await capturing.try_part("screenshot", lambda: capturing.of_screen(most_s=EVIDENCE_S))
-        capturing.show()
+        try:
+            screenshot = await capturing.try_part("screenshot", lambda: capturing.of_screen(most_s=EVIDENCE_S))
+        finally:
+            capturing.show()
         dom = await capturing.try_part("dom", capturing.documents)
     return Capture(
         screenshot=screenshot,

@@ -64,7 +64,7 @@ def refused_by(evidence: Evidence, url: str) -> UnsafeRequest | None:
 
 def without_asides(evidence: Evidence, *, is_waited: bool) -> Evidence:
     """Return the evidence without requests that say nothing of the step, or not yet: see `UnsafeRequest`."""
-    kept = (each for each in evidence.requests if each.is_telling or (is_waited and not each.aside))
+    kept = (each for each in evidence.requests if each.is_of_step or (is_waited and not each.aside))
     return evidence.model_copy(update={"requests": tuple(kept)})
 
 

@@ -45,7 +45,7 @@ class Sending(Record):
     delay_ms: int = 0
     """Delay after the input."""
     aside: bool = False
-    """It was not telling (see `UnsafeRequest`), nor was any other of the step: a replay takes it for the step's."""
+    """The step sent nothing that was surely its own (see `UnsafeRequest.is_of_step`): a replay takes this for it."""
 
     @property
     def is_late(self) -> bool:
@@ -71,7 +71,7 @@ def witness_of(
     was entered.
     """
     own = tuple(urls)
-    requests = [request for request in evidence.requests if request.is_telling]
+    requests = [request for request in evidence.requests if request.is_of_step]
     if is_waited and not any(request.kind in _TELLING for request in requests):
         requests = [request for request in evidence.requests if not (request.aside and request.empty)]
     answered = [request for request in requests if 0 < request.status < 400]
@@ -85,29 +85,29 @@ def witness_of(
     if any(request.kind in ("request", "worker") for request in answered):
         return Witness.SENT
     untold = [request for request in evidence.requests if request.kind in ("beacon", "websocket")]
-    has_left = any(request.is_telling and not request.broken and _is_of(request.url, own) for request in untold)
+    has_left = any(request.is_of_step and not request.broken and _is_of(request.url, own) for request in untold)
     return Witness.SENT if has_left else None
 
 
 def sendings(
     evidence: Evidence, given_at: float, left_at: float = 0.0, masked: Callable[[str], str] = str
 ) -> tuple[Sending, ...]:
-    """Return the requests of a step to record, one of each kind; those beside it only where it has sent no others.
+    """Return the requests of a step to record, one of each kind; what may be the page's own if there is nothing else.
 
     `given_at` is when the input was given, `left_at` when its page was left, in seconds since 1970; 0: it was not.
     """
     found: dict[RequestKind, Sending] = {}
-    is_told = any(is_telling(request) and request.is_telling for request in evidence.requests)
+    is_told = any(is_telling(request) and request.is_of_step for request in evidence.requests)
     for request in evidence.requests:
         is_left = bool(left_at) and request.sent_at >= left_at
-        if is_told and not request.is_telling:
+        if is_told and not request.is_of_step:
             continue
         if not (is_telling(request) or (is_left and request.kind == "beacon")):
             continue
         delay_ms = max(0, int((request.sent_at - given_at) * 1000)) if request.sent_at and given_at else 0
         kind = kind_of(request.method, masked(request.url))
         via = LEAVING if is_left else "worker" if request.kind == "worker" else "page"
-        found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms, aside=not request.is_telling))
+        found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms, aside=not request.is_of_step))
     return tuple(found.values())[:SENDINGS_KEPT]
 
 
@@ -123,12 +123,12 @@ def missing(recorded: Iterable[Sending], evidence: Evidence, masked: Callable[[s
 
 
 def as_recorded(evidence: Evidence, recorded: Iterable[Sending], masked: Callable[[str], str] = str) -> Evidence:
-    """Return the evidence in which what was recorded as the step's is telling; beside it, if it was recorded so."""
+    """Return the evidence with the recorded requests counted as the step's own."""
     own = {sending.kind: sending.aside for sending in recorded}
 
     def known(request: UnsafeRequest) -> UnsafeRequest:
         is_aside = own.get(kind_of(request.method, masked(request.url)))
-        if is_aside is None or request.is_telling:
+        if is_aside is None or request.is_of_step:
             return request
         return request.model_copy(update={"unsure": False, "aside": request.aside and not is_aside})
 

@@ -84,8 +84,8 @@ class UnsafeRequest(Record):
     So it may be the step's, or the page's own."""
 
     @property
-    def is_telling(self) -> bool:
-        """True unless the page may have sent it whatever became of the step."""
+    def is_of_step(self) -> bool:
+        """True unless the page may have sent it by itself."""
         return not (self.aside or self.unsure)
 
 
